@@ -1,6 +1,8 @@
 """Real Slurm on the virtual cluster: jobs of every MPI, and mpiric's own dealings with it."""
 
 import json
+import os
+import stat
 import subprocess
 import sys
 import uuid
@@ -355,7 +357,7 @@ def big(tmp_path_factory):
     state = place / "state"
     cluster.up(state, Plan(("b1", "b2"), shares=(str(place),)))
     for number in range(GPUS):
-        (place / f"gpu{number}").touch()
+        os.mknod(place / f"gpu{number}", 0o666 | stat.S_IFCHR, os.makedev(1, 3))  # slurmd wants devices
     (state / "slurm").mkdir(exist_ok=True)
     (state / "slurm" / "gres.conf").write_text(f"Name=gpu File={place}/gpu[0-{GPUS - 1}]\n")
     geometry = f"CPUs=256 {BETZY.geometry} Gres=gpu:{GPUS}".replace("245000", "2000")
@@ -378,7 +380,8 @@ def printed(big, program, *options):
 
 def masks(big, *options):
     """CPU masks of the ranks of each node, as srun gave them."""
-    lines = set(printed(big, ["printenv", "SLURM_CPU_BIND_LIST"], *options))
+    program = ["sh", "-c", 'test "$SLURM_LOCALID" != 0 || echo "$SLURM_CPU_BIND_LIST"']
+    lines = printed(big, program, *options)
     return [[int(word, 16) for word in line.split(",")] for line in lines]
 
 

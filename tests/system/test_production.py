@@ -88,7 +88,7 @@ def test_a_recipe_whose_first_run_goes_wrong_is_not_applied_again(production, te
     assert why in production.whole.why
     again = production.run()
     assert again[0] == status
-    assert "is not applied again" in again[2]
+    assert "is not applied, since its whole run differs" in again[2]
     assert production.run("--recipe", str(production.path))[0] == ExitCode.MISMATCH
 
 
@@ -164,7 +164,7 @@ def test_a_job_killed_with_its_mpiric_counts_by_the_marks_it_left(production):
     process.wait()
     production.input("120 0 0")
     output = production.run("--explore")[2]
-    assert "inputs have changed since the first job of block 1" in output
+    assert "the inputs have changed since the first job of block 1" in output
     (ledger,) = (production.store / "explore").glob("*/events.jsonl")
     ends = [
         line for text in ledger.read_text().splitlines() if (line := json.loads(text))["event"] == "ended"

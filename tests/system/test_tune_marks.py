@@ -122,7 +122,7 @@ def test_a_static_program_is_counted_by_its_lines_or_runs_whole(tuned, tmp_path)
     complete = tuned(seconds=40, runs=5, line=(*line, "1000", "quiet"))
     assert (complete["scope"], complete["marks"]) == ("whole run", None)
     assert "statically linked" in complete["marks_why"]
-    assert complete["marks_why"].endswith("nothing that it prints comes evenly")
+    assert complete["marks_why"].endswith("no line is printed at regular intervals")
 
 
 def carries(environ: Path, tag: str) -> bool:

@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -22,14 +23,18 @@ from mpiric.cli._options import (
 )
 from mpiric.host.command_log import log_start
 from mpiric.host.facts.local import LocalHost
+from mpiric.host.processes.preparing import make_ready
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.policy import COLLECTIVES
 from mpiric.workflows.policies.tuner import parse_share
 from mpiric.workflows.run.collectives import RunRequest
-from mpiric.workflows.run.explore import run_observed
+from mpiric.workflows.run.file_settings import with_hint
 from mpiric.workflows.run.run import PreparedRun, prepare
 
 _LEARNING, _ORDER = "Collective algorithms", "Order of ranks"  # titles of option groups
+_WITHOUT_PREPARATION = (
+    "the run continues without it; `mpiric tune --only io -- CMD` finds settings for this site"
+)
 _EPILOG = """\b
 Examples:
   mpiric run -- mpirun -n 2 lmp -in in.lj                 with the recipe that fits, or unchanged
@@ -163,7 +168,14 @@ def command(command_line: tuple[str, ...], **options: Any) -> int:
             print(prepared.launch.shell_line())
         return 0
     report = _silent if options["quiet"] else say
-    status = run_observed(prepared, options["store"], LocalHost(), report, explores=options["explore"])
+    environment = {**prepared.environment, **prepared.launch.environment}
+    if complaint := make_ready(prepared.launch, environment, Path.cwd()):
+        report(with_hint(complaint, _WITHOUT_PREPARATION))
+    status = None
+    if options["explore"] or prepared.is_first_whole:
+        from mpiric.workflows.run.explore import run_observed  # imports much that other runs do not need
+
+        status = run_observed(prepared, options["store"], LocalHost(), report, explores=options["explore"])
     return _become(prepared) if status is None else status
 
 

@@ -208,7 +208,7 @@ class Judge:
         if self._written is None:
             return None
         rearranged = _rearranges(run.trial.configuration.as_dict())
-        return self._written.compare_files(run.files, rearranged=rearranged, **options)
+        return self._written.compare(run.files, rearranged=rearranged, **options)
 
     def _complaint(
         self,
@@ -270,7 +270,7 @@ class Judge:
             return disagreement
         if self.printed and self.printed.compare(stdout, rounding=self.rounding) is not None:
             self.printed = self.printed.widened(stdout)
-        if self._written and self._written.compare_files(files) is not None:
+        if self._written and self._written.compare(files) is not None:
             _keep_files(trial, directory)
             self._reference_directories.append(kept_files(trial))
             self._written = learn_files(self._reference_directories, ignored=self.ignored)

@@ -27,9 +27,7 @@ class BatchLayout:
     threads_per_rank: int
     cores_per_rank: int  # cores of the node per rank; more than threads_per_rank if cores stay idle
     bandwidth_bound: bool = False  # some cores stay idle on purpose
-    alternates: bool = (
-        False  # ranks are assigned to the sockets in turn, so that all sockets get equally many
-    )
+    alternates: bool = False  # ranks are assigned to the sockets in turn, as cores of each socket stay idle
     gpus_per_node: int = 0
 
     @property
@@ -40,9 +38,9 @@ class BatchLayout:
 
     @property
     def gpu_of_rank(self) -> tuple[int, ...]:
-        """Return the GPU of each rank of a node; consecutive ranks, which share a socket, share a GPU."""
+        """Return the GPU of each rank of a node for ranks that fill one socket after the other."""
         ranks, gpus = self.ranks_per_node, self.gpus_per_node
-        return tuple(rank * gpus // ranks if ranks > gpus else rank for rank in range(ranks if gpus else 0))
+        return tuple(rank * gpus // ranks for rank in range(ranks if gpus else 0))
 
 
 @dataclass(frozen=True)

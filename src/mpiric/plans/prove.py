@@ -84,9 +84,8 @@ class ProofState:
     budget: Budget = field(default_factory=Budget)
     cost_s: float = 0.0  # expected time of a run; 0 if unknown
     limit_s: float | None = None  # time limit of each run
-    round_of: Callable[[Configuration], int] = field(
-        default_factory=lambda: _numbered()
-    )  # next round's number
+    # Number of the next round of an answer; rounds of an interrupted proof are not repeated.
+    round_of: Callable[[Configuration], int] = field(default_factory=lambda: _numbered())
     stops: bool = False  # the objective is a time, so that the second run of a pair may be stopped
     blocks: Blocks = field(default_factory=dict)  # blocks of the units in larger answers
     # After the main claim, the units leave as much of the budget as it took, for a smaller answer.

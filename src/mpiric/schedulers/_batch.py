@@ -108,7 +108,7 @@ class BatchScheduler(Scheduler):
         ranks, gpus = layout.ranks_per_node, layout.gpus_per_node
         if not self.library_launcher or not gpus:
             return ()
-        number = f"rank * {gpus} / {ranks}" if ranks > gpus else "rank"  # same as `BatchLayout.gpu_of_rank`
+        number = f"rank * {gpus} / {ranks}"  # same as `BatchLayout.gpu_of_rank`
         code = _GPU_OF_RANK.format(gpus=",".join(map(str, range(gpus))), number=number)
         return ("sh", "-c", code, "sh")
 

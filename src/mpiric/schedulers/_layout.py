@@ -49,7 +49,7 @@ def plan_layout(request: LayoutRequest, shape: NodeShape) -> BatchLayout:
         )
     on_socket = -(-per_node // shape.sockets)
     cores_per_rank = max(cores_per_rank, shape.cores_per_socket // on_socket)
-    fills_first = cores_per_rank * on_socket <= shape.cores_per_socket
+    leaves_cores = cores_per_rank * on_socket < shape.cores_per_socket  # where the next rank would begin
     return BatchLayout(
         nodes,
         ranks,
@@ -57,7 +57,7 @@ def plan_layout(request: LayoutRequest, shape: NodeShape) -> BatchLayout:
         request.threads,
         cores_per_rank,
         bandwidth_bound=request.bandwidth_bound,
-        alternates=fills_first and shape.cores_per_socket // cores_per_rank > on_socket,
+        alternates=leaves_cores,
         gpus_per_node=request.gpus_per_node,
     )
 

@@ -41,7 +41,7 @@ def parse_objective(text: str, *, maximise: bool = False) -> Objective:
         return Objective(text, command=argument, maximise=maximise)
     if text in TIMES:
         if maximise:
-            raise MpiricError(f"--maximise makes no sense with the objective {text}")
+            raise MpiricError(f"--maximise cannot be combined with the objective {text}")
         return Objective(text)
     raise MpiricError(
         f"unknown objective {text!r}",

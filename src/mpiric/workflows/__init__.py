@@ -1,1 +1,1 @@
-"""A package per verb: the recipe that joins the rooms, and what only this verb needs."""
+"""A package per command: steps from the request to the result, and code that only this command needs."""

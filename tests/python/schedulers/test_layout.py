@@ -1,3 +1,5 @@
+from collections import Counter
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -60,13 +62,15 @@ def test_no_core_is_given_twice_and_every_rank_has_a_place(wish, shape):
     assert layout.threads_per_rank <= layout.cores_per_rank
 
 
-def of_each_socket(layout, shape):
-    """Ranks on each socket of a full node, as Slurm's block and cyclic distributions fill them."""
+def sockets_of(layout, shape):
+    """Sockets of each rank of a full node, as Slurm's block and cyclic distributions fill them."""
+    cores, size = layout.cores_per_rank, shape.cores_per_socket
     if layout.alternates:
-        return [len(range(socket, layout.ranks_per_node, shape.sockets)) for socket in range(shape.sockets)]
-    fits = shape.cores_per_socket // layout.cores_per_rank
-    remaining = layout.ranks_per_node
-    return [max(0, min(fits, remaining - fits * socket)) for socket in range(shape.sockets)]
+        return [{rank % shape.sockets} for rank in range(layout.ranks_per_node)]
+    return [
+        {core // size for core in range(rank * cores, (rank + 1) * cores)}
+        for rank in range(layout.ranks_per_node)
+    ]
 
 
 @given(st.integers(1, 4), st.integers(1, 64), st.integers(1, 256), st.integers(1, 64), st.booleans())
@@ -79,9 +83,11 @@ def test_sockets_are_filled_evenly(sockets, cores, per_node, threads, bandwidth_
         return
     if cores < layout.cores_per_rank * -(-per_node // sockets):
         return  # wider than a part of a socket: some ranks have cores of two
-    counts = of_each_socket(layout, shape)
-    assert sum(counts) == per_node
-    assert max(counts) <= -(-per_node // sockets)
+    sockets_of_ranks = sockets_of(layout, shape)
+    assert all(len(one) == 1 for one in sockets_of_ranks)
+    assert max(Counter(socket for one in sockets_of_ranks for socket in one).values()) <= -(
+        -per_node // sockets
+    )
 
 
 def test_a_half_filled_node_uses_both_sockets_and_keeps_neighbours_together():
@@ -95,5 +101,5 @@ def test_a_half_filled_node_uses_both_sockets_and_keeps_neighbours_together():
 def test_neighbours_in_rank_share_a_gpu():
     layout = plan_layout(LayoutRequest(ranks_per_node=8, gpus_per_node=4), BETZY)
     assert layout.gpu_of_rank == (0, 0, 1, 1, 2, 2, 3, 3)
-    assert plan_layout(LayoutRequest(ranks_per_node=2, gpus_per_node=4), BETZY).gpu_of_rank == (0, 1)
+    assert plan_layout(LayoutRequest(ranks_per_node=2, gpus_per_node=4), BETZY).gpu_of_rank == (0, 2)
     assert plan_layout(LayoutRequest(ranks_per_node=2), BETZY).gpu_of_rank == ()

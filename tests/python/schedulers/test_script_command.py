@@ -57,7 +57,7 @@ def test_a_site_has_its_say_and_the_user_the_last_word(script, tmp_path):
 def test_without_a_cluster_and_a_shape_the_error_says_how_to_give_one(run_mpiric, tmp_path):
     done = run_mpiric("script", "--", "./app", env={"PATH": str(tmp_path)})
     assert done.returncode == ExitCode.USAGE
-    assert "hint: give --node 2x64x2" in done.stderr
+    assert "--node 2x64x2" in done.stderr
 
 
 @pytest.mark.parametrize("shape", ["2", "2x0", "ax2", "2x4x2x1"])
@@ -140,7 +140,7 @@ def test_flux_says_that_partly_filled_nodes_get_no_gpus(script):
     assert "Flux gives the ranks no GPUs" in script("--scheduler", "flux", *sizes, "--", "./app").stderr
 
 
-@pytest.mark.parametrize(("ranks", "visible"), [(8, "0 0 1 1 2 2 3 3"), (2, "0 1"), (4, "0 1 2 3")])
+@pytest.mark.parametrize(("ranks", "visible"), [(8, "0 0 1 1 2 2 3 3"), (2, "0 2"), (4, "0 1 2 3")])
 @pytest.mark.parametrize("expected_options", ["", "4,5,6,7", "GPU-a,GPU-b,GPU-c,GPU-d"])
 @pytest.mark.parametrize("scheduler", ["pbs", "lsf"])
 def test_each_rank_sees_its_gpu_of_those_of_the_job(scheduler, expected_options, ranks, visible):

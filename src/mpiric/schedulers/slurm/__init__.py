@@ -99,14 +99,14 @@ class Slurm(BatchScheduler):
             else ["--cpu-bind=cores"]
         )
         manager = [f"--mpi={mpi}"] if mpi else []
-        gpus = (
-            [
-                f"--gpus-per-node={layout.gpus_per_node}",
-                f"--gpu-bind=map_gpu:{','.join(map(str, layout.gpu_of_rank))}",
-            ]
-            if layout.gpus_per_node
-            else []
-        )
+        gpus = []
+        if layout.gpus_per_node:
+            # Rank r of a cyclic distribution is on socket r mod sockets.
+            turns = shape.sockets if layout.alternates else 1
+            by_socket = sorted(range(layout.ranks_per_node), key=lambda rank: rank % turns)
+            gpu_of_rank = dict(zip(by_socket, layout.gpu_of_rank, strict=True))
+            in_order = ",".join(str(gpu_of_rank[rank]) for rank in range(layout.ranks_per_node))
+            gpus = [f"--gpus-per-node={layout.gpus_per_node}", f"--gpu-bind=map_gpu:{in_order}"]
         return (
             "srun",
             *manager,

@@ -25,20 +25,10 @@ from mpiric.tuning.equivalence.output_digest import (
     lines_of,
 )
 
+_TOLERANCE = 1e-9  # relative tolerance where rounding may differ
 _FEW_DIGITS = 4  # values of a timing table with at most this many digits may be equal by chance
 _FRACTIONS = 2  # number of fractions in a row of a timing table from which its integers are not results
-_ALARM = (
-    "error",
-    "fail",
-    "abort",
-    "segmentation",
-    "fault",
-    "nan",
-    "corrupt",
-    "invalid",
-    "mismatch",
-    "killed",
-)
+_ALARM = "error fail abort segmentation fault nan corrupt invalid mismatch killed".split()
 
 
 @dataclass(frozen=True)
@@ -83,12 +73,11 @@ class Expectation:
         output: Source,
         *,
         rounding: bool = False,
-        tolerance: float = 1e-9,
         settings: Collection[str] = (),
     ) -> Disagreement | None:
         """Return the first disagreement, or None.
 
-        ``rounding`` allows numbers to differ by the relative ``tolerance``, or by one in the last printed
+        ``rounding`` allows numbers to differ by a relative tolerance of 1e-9, or by one in the last printed
         digit. ``settings`` are variables that are set in this run but not in the original: lines that name
         one, such as "OMP_NUM_THREADS is not set, using 1", are not compared.
         """
@@ -107,7 +96,7 @@ class Expectation:
                 measured.add(entry.first_line)
             elif expected is None:
                 new.extend([(entry.first_line, shape)] * entry.count)
-            elif (column := _wrong_column(expected, entry, rounding, tolerance)) is not None:
+            elif (column := _wrong_column(expected, entry, rounding)) is not None:
                 wrong.append((shape, column))
         if wrong:
             return min(
@@ -300,7 +289,6 @@ def _wrong_column(
     expected: _ExpectedShape,
     entry: ShapeDigest,
     rounding: bool,  # noqa: FBT001
-    tolerance: float,
 ) -> int | None:
     """Return the first column that disagrees; differing counts are reported by `_counts`."""
     for index, (column, values) in enumerate(zip(expected.columns, entry.columns, strict=True)):
@@ -310,20 +298,20 @@ def _wrong_column(
             continue
         if column.values.is_moments and values.is_moments:
             continue  # seconds since 1970
-        if not (rounding and _close(column.values, values, tolerance)):
+        if not (rounding and _close(column.values, values)):
             return index
     return None
 
 
-def _close(expected: Column, values: Column, tolerance: float) -> bool:
+def _close(expected: Column, values: Column) -> bool:
     if expected.texts or values.texts:
         return False
     if expected.numbers is None or values.numbers is None:
-        return abs(expected.total - values.total) <= tolerance * max(expected.total_size, values.total_size)
+        return abs(expected.total - values.total) <= _TOLERANCE * max(expected.total_size, values.total_size)
     first = sorted(zip(expected.numbers, expected.steps, strict=True))
     second = sorted(zip(values.numbers, values.steps, strict=True))
     floor = 1e-15 * max((abs(value) for value, _ in first), default=0.0)  # rounding error of sums that cancel
     return all(
-        abs(a - b) <= max(tolerance * max(abs(a), abs(b)), 1.01 * 10.0 ** min(a_step, b_step), floor)
+        abs(a - b) <= max(_TOLERANCE * max(abs(a), abs(b)), 1.01 * 10.0 ** min(a_step, b_step), floor)
         for (a, a_step), (b, b_step) in zip(first, second, strict=True)
     )

@@ -23,8 +23,6 @@ from mpiric.tuning.equivalence.time_forms import without_times
 _LARGEST_TEXT_BYTES = 64 << 20
 _MOST_LEARNED = 200  # number of text files whose lines are learned; further ones are compared as binary
 
-Stamps = Mapping[str, tuple[int, int]]  # relative path → (size, modification time in ns)
-
 
 @dataclass(frozen=True)
 class FilesExpectation:
@@ -37,32 +35,16 @@ class FilesExpectation:
 
     def compare(
         self,
-        directory: Path,
-        before: Stamps | None = None,
-        *,
-        rounding: bool = False,
-        tolerance: float = 1e-9,
-        settings: Collection[str] = (),
-    ) -> Disagreement | None:
-        """Return the first disagreement of a run in ``directory``, or None.
-
-        ``rounding``, ``tolerance`` and ``settings`` as in `Expectation.compare`.
-        """
-        files = written(directory, before or {})
-        return self.compare_files(files, rounding=rounding, tolerance=tolerance, settings=settings)
-
-    def compare_files(
-        self,
         files: Mapping[str, Path],
         *,
         rounding: bool = False,
-        tolerance: float = 1e-9,
         settings: Collection[str] = (),
         rearranged: bool = False,
     ) -> Disagreement | None:
         """Return the first disagreement of files that a run wrote: relative path → copy to read.
 
-        ``rearranged``: HDF5 files may have another layout of the same contents.
+        ``rearranged``: HDF5 files may have another layout of the same contents. ``rounding`` and ``settings``
+        as in `Expectation.compare`.
         """
         files = by_key(files)
         expected = {*self.same, *self.texts, *self.binaries}
@@ -82,9 +64,7 @@ class FilesExpectation:
                 if wrong := self._other_contents(name, files[name]):
                     return wrong
                 continue
-            wrong = self.texts[name].compare(
-                files[name], rounding=rounding, tolerance=tolerance, settings=settings
-            )
+            wrong = self.texts[name].compare(files[name], rounding=rounding, settings=settings)
             if wrong:
                 return in_file(name, wrong)
         return None
@@ -123,30 +103,23 @@ def in_file(name: str, wrong: Disagreement) -> Disagreement:
     return Disagreement(sentence, wrong.line, f"{name} {wrong.place}")
 
 
-def stamps(directory: Path) -> Stamps:
-    """Return size and time of every file before a run, so that unchanged inputs need not be read."""
-    return {name: _stamp(path) for name, path in _files(directory).items()}
+def files_in(directory: Path) -> dict[str, Path]:
+    """Return the files of a directory, without links, by relative path."""
+    return {
+        str(path.relative_to(directory)): path
+        for path in sorted(directory.rglob("*"))
+        if is_file(path) and not path.is_symlink()
+    }
 
 
-def written(directory: Path, before: Stamps) -> dict[str, Path]:
-    """Return the files that a run created or changed, by relative path."""
-    return {name: path for name, path in _files(directory).items() if before.get(name) != _stamp(path)}
+def learn_files(directories: Sequence[Path], ignored: "re.Pattern[str] | None" = None) -> FilesExpectation:
+    """Learn from the directories with the files that at least two runs of the original wrote.
 
-
-def learn_files(
-    directories: Sequence[Path], before: Sequence[Stamps] = (), ignored: "re.Pattern[str] | None" = None
-) -> FilesExpectation:
-    """Learn from the working directories of at least two runs of the original.
-
-    ``before`` has the stamps of each directory from before its run; without them all files are learned. Lines
-    of text files in which ``ignored`` matches are not compared.
+    Lines of text files in which ``ignored`` matches are not compared.
     """
     if len(directories) < 2:
         raise MpiricError("at least two runs of the original are needed to learn which files vary")
-    stamped = list(before) or [{} for _ in directories]
-    runs = [
-        by_key(written(directory, earlier)) for directory, earlier in zip(directories, stamped, strict=True)
-    ]
+    runs = [by_key(files_in(directory)) for directory in directories]
     everywhere = set.intersection(*(set(run) for run in runs))
     varying = {kind_of_name(name) for run in runs for name in run if name not in everywhere}
     same: dict[str, bytes] = {}
@@ -177,19 +150,6 @@ def by_key(files: Mapping[str, Path]) -> dict[str, Path]:
 
 def _numbered(key: str, number: int) -> str:
     return key if number == 1 else f"{key} ({number})"
-
-
-def _files(directory: Path) -> dict[str, Path]:
-    return {
-        str(path.relative_to(directory)): path
-        for path in sorted(directory.rglob("*"))
-        if is_file(path) and not path.is_symlink()
-    }
-
-
-def _stamp(path: Path) -> tuple[int, int]:
-    status = path.stat()
-    return status.st_size, status.st_mtime_ns
 
 
 def kind_of_name(name: str) -> str:

@@ -17,13 +17,13 @@ from pathlib import Path
 from mpiric.tuning.equivalence.output_equivalence import Disagreement, Expectation, learn
 from mpiric.tuning.equivalence.output_files import (
     by_key,
+    files_in,
     in_file,
     is_text,
     kind_of_name,
     missing_file,
     new_file,
     printable_name,
-    written,
 )
 
 _BLOCK_BYTES = 1 << 20
@@ -88,7 +88,7 @@ def learn_prefixes(
     stdouts: Sequence[Path], directories: Sequence[Path], ignored: "re.Pattern[str] | None" = None
 ) -> PrefixExpectation:
     """Learn from at least two runs of the original that ended at the mark; without directories no files."""
-    runs = [by_key(written(directory, {})) for directory in directories]
+    runs = [by_key(files_in(directory)) for directory in directories]
     everywhere = set.intersection(*(set(run) for run in runs)) if runs else set()
     varying = {kind_of_name(name) for run in runs for name in run if name not in everywhere}
     texts: dict[str, LinesExpectation] = {}

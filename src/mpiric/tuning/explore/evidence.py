@@ -47,8 +47,8 @@ def assign(jobs: Sequence[ExploredJob], inputs: str, coin: Side) -> Assignment:
     note = ""
     if waiting:
         note = (
-            f"inputs have changed since the first job of block {waiting[-1][0]}, which waits for another job "
-            "with the former ones"
+            f"the inputs have changed since the first job of block {waiting[-1][0]}, which needs "
+            "another job with the former inputs"
         )
     return Assignment(max(blocks, default=0) + 1, coin, note)
 

@@ -142,7 +142,9 @@ def _begun_job(event: Mapping[str, object]) -> ExploredJob | None:
         job = read_fields(ExploredJob, {**event, "began_at": event.get("at", ""), "end": None})
     except ValueError:
         return None
-    return job if job.job.isalnum() else None  # the name is used as the name of a directory
+    is_complete = begun_fields(job).keys() <= event.keys()
+    # The name is used as the name of a directory.
+    return job if is_complete and job.job.isalnum() else None
 
 
 def _end(event: Mapping[str, object], pair: MarkPair | None) -> JobEnd | None:

@@ -15,7 +15,7 @@ REPEATABLE_OPTIONS = {
     # https://manual.gromacs.org/current/onlinehelp/gmx-mdrun.html: "-dlb", "-[no]tunepme", "-reprod"
     r"(?:gmx|mdrun)(?:_mpi)?(?:_d)?": (
         "-reprod -dlb no -notunepme",
-        "it moves work between ranks by measured time",
+        "it moves work between ranks according to measured times",
     ),
 }
 
@@ -24,11 +24,11 @@ def disagreement(runs: Sequence[Mapping[int, Crossing]]) -> str:
     """Return why a mark does not mean the same work in these runs, each rank → crossing; "" if it does."""
     ranks = sorted({rank for run in runs for rank in run})
     if not ranks or any(not run for run in runs):
-        return "no rank came to it"
+        return "no rank reached it"
     for rank in ranks:
         crossings = [run[rank] for run in runs if rank in run]
         if len(crossings) < len(runs):
-            return f"rank {rank} did not come to it in every run"
+            return f"rank {rank} did not reach it in every run"
         for unit, values in (
             ("calls", [crossing.calls for crossing in crossings]),
             ("bytes", [crossing.bytes for crossing in crossings]),

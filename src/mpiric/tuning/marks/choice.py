@@ -37,7 +37,7 @@ def choose_key(pace: RunPace) -> MarkChoice:
     """Choose the step marker from one run of the original, which may still be running."""
     first = pace.first_rank
     if first is None:
-        return MarkChoice(None, "rank 0 left nothing of its calls")
+        return MarkChoice(None, "rank 0 recorded no calls")
     other_ranks = [rank for rank in pace.ranks if rank.rank != 0]
 
     def is_on_all(candidate: KeyPace) -> bool:
@@ -64,7 +64,7 @@ def choose_key(pace: RunPace) -> MarkChoice:
         return choice
     most_calls = max((calls.calls for calls in first.keys if may_be_mark(calls.key.function)), default=0)
     late_calls = max((calls_after(calls, first.seen_s / 2) for calls in first.keys), default=0)
-    why = "no collective of all ranks and no send comes evenly"
+    why = "no collective of all ranks and no send occurs at regular intervals"
     if most_calls < _FEWEST_CALLS:
         why = f"no call came more than {most_calls} times in {first.seen_s:.3g} s"
     return MarkChoice(None, why, few_calls=late_calls < _FEWEST_CALLS)

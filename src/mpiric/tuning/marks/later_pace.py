@@ -56,6 +56,6 @@ def against_forecast(pace: KeyPace | None, pair: MarkPair, forecast_s: float) ->
     ratio = later_s / forecast_s
     steps = f"steps {pair.last:,}–{pace.last_timed:,}"
     if abs(ratio - 1) <= _TOLERANCE:
-        return f"{steps} took what was forecast ({later_s:.3g} s each)"
+        return f"{steps} took the forecast time ({later_s:.3g} s each)"
     times = f"{later_s:.3g} s each instead of {forecast_s:.3g} s"
-    return f"{steps} took {ratio:.2f} times what was forecast ({times})"
+    return f"{steps} took {ratio:.2f} times the forecast time ({times})"

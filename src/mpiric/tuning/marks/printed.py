@@ -67,7 +67,7 @@ def choose_printed(pace: RunPace) -> MarkChoice:
     (rank,) = pace.ranks
     even = [calls for calls in rank.keys if is_even(calls.times_s, calls.stride, rank.seen_s)]
     if not even:
-        return MarkChoice(None, "nothing that it prints comes evenly")
+        return MarkChoice(None, "no line is printed at regular intervals")
     lines = [calls for calls in even if calls.key.place]
     chosen = min(lines or even, key=lambda calls: (calls.calls, calls.key))
     unit = "lines" if chosen.key.place else "bytes"

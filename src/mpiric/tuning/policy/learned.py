@@ -4,10 +4,11 @@ import json
 import re
 from math import isfinite
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from mpiric.host.files import read_bounded
 from mpiric.model.errors import MpiricError
+from mpiric.model.json_text import parse_json
 from mpiric.model.policy import (
     ANY,
     COLLECTIVES,
@@ -38,9 +39,9 @@ def read_learned(path: Path) -> LearnedPolicy:
 def parse_learned(data: bytes, where: str) -> LearnedPolicy:
     """Parse and check the content of a learned policy; ``where`` is the name of the file in errors."""
     try:
-        document = json.loads(data.decode(), parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as error:  # JSON and UTF-8 errors are ValueErrors
-        reason = " ".join(str(error).split())[:200] if isinstance(error, ValueError) else "nested too deeply"
+        document = parse_json(data, constants=False)
+    except ValueError as error:
+        reason = " ".join(str(error).split())[:200]
         raise MpiricError(f"{where} is not a learned policy: {reason}", hint=_HINT) from error
     top = CheckedTable(document, where, "", _HINT)
     version = top.integer("mpiric_policy", 1, 1_000_000)
@@ -63,10 +64,6 @@ def parse_learned(data: bytes, where: str) -> LearnedPolicy:
         if top.has("learning_s")
         else sum(key.learning_s for key in keys),
     )
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"JSON has no number {name}")
 
 
 def _matching(table: CheckedTable, key: str, pattern: str) -> str:

@@ -20,13 +20,13 @@ def merge(policies: Sequence[LearnedPolicy]) -> LearnedPolicy:
     candidates that all of them tried. The confidence is the lowest one.
     """
     if not policies:
-        raise MpiricError("no policies to merge")
+        raise MpiricError("there are no policies to merge")
     first = policies[0]
     for other in policies[1:]:
         if (other.implementation, _major(other.version)) != (first.implementation, _major(first.version)):
             raise MismatchError(
                 f"a policy of {first.implementation} {first.version} and one of {other.implementation} "
-                f"{other.version} do not merge",
+                f"{other.version} cannot be merged",
                 hint="merge policies of one implementation and major version",
             )
     return replace(

@@ -21,7 +21,7 @@ from mpiric.tuning.policy import (
 from mpiric.workflows.policies.files import site_name
 
 SHELL = "collectives.sh"
-FLAT = "mpiric.policy"  # in each export; its beginning tells that mpiric wrote the export
+FLAT = "mpiric.policy"  # file in each export, whose beginning identifies exports of mpiric
 _BEGINNING = b"mpiric-policy "
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from mpiric import knobs
 from mpiric.host.host import Host
-from mpiric.host.processes.preparing import make_ready
 from mpiric.host.secrets import masked
 from mpiric.lab.probes import BetweenMarkers
 from mpiric.model.configuration import Configuration
@@ -39,14 +38,12 @@ from mpiric.workflows.run.explore_series import (
     series_directory,
     settle,
 )
-from mpiric.workflows.run.file_settings import with_hint
-from mpiric.workflows.run.first_run import first_whole_run, is_first_whole_run, note_whole_run, write_down
+from mpiric.workflows.run.first_run import first_whole_run, note_whole_run, write_down
 from mpiric.workflows.run.run import AppliedRecipe, PreparedRun
 from mpiric.workflows.run.watched import WatchedRun, probe_of, run_watched
 
 Say = Callable[[str], None]
 _MARGIN = 1.25  # required time left, in units of the longest run so far
-_WITHOUT_HINT = "the run continues without it; `mpiric tune --only io -- CMD` finds settings for this site"
 
 
 def not_explored_because(prepared: PreparedRun) -> str:
@@ -154,7 +151,7 @@ def _run(
         configuration, applied, prepared.environment, probe if turn.job else None, marks, host
     )
     with after_run(watched.trial.exit_status):
-        if turn.side is Side.RECIPE and is_first_whole_run(prepared):
+        if turn.side is Side.RECIPE and prepared.is_first_whole:
             note_whole_run(applied, watched, say)
         if turn.job is not None:
             _enter_end(turn.job, directory, applied, watched, say)
@@ -237,16 +234,10 @@ def time_left_s(host: Host) -> float | None:
 
 
 def run_observed(
-    prepared: PreparedRun, store: Path | None, host: Host, say: Callable[[str], None], *, explores: bool
+    prepared: PreparedRun, store: Path | None, host: Host, say: Say, *, explores: bool
 ) -> int | None:
-    """Run an explored job or a first whole run, and return its exit status.
-
-    Returns None if the run is neither of them and was not made. A preparation that fails is reported.
-    """
-    environment = {**prepared.environment, **prepared.launch.environment}
-    if complaint := make_ready(prepared.launch, environment, Path.cwd()):
-        say(with_hint(complaint, _WITHOUT_HINT))
+    """Run an explored job or a first whole run, and return its exit status; None if the run was not made."""
     status = explore(prepared, store, host, say) if explores else None
-    if status is None and is_first_whole_run(prepared):
+    if status is None and prepared.is_first_whole:
         status = first_whole_run(prepared, store, host, say)
     return status

@@ -1,4 +1,4 @@
-"""Settings of files: remove those that cannot be applied here, and warn of obstacles to the others."""
+"""Settings of files: remove settings that cannot be applied here, and warn of obstacles to the others."""
 
 import os
 from collections.abc import Iterator
@@ -10,8 +10,8 @@ from mpiric import knobs
 from mpiric.host.host import Host
 from mpiric.model.configuration import Configuration
 from mpiric.model.file_rules import HERE, LayoutRule, parse_layouts, write_layouts
+from mpiric.model.quoting import printable
 from mpiric.model.situation import Situation
-from mpiric.tuning.equivalence.output_files import printable_name
 from mpiric.workflows.launch.container_findings import hint_file_findings
 
 _MPI_IO_KNOBS = frozenset({"mpi-io", "mpi-io-library", "mpi-io-driver", "hdf5"})
@@ -56,7 +56,7 @@ def files_that_stay(value: str, working_directory: str) -> list[str]:
             names += [entry.name for entry in entries if fnmatchcase(entry.name, pattern) and entry.is_file()]
     if not names:
         return []
-    first, more = printable_name(min(names)), len(names) - 1
+    first, more = printable(min(names), keep=""), len(names) - 1
     which = f"{first} and {more} more file{'s' * (more > 1)} exist" if more else f"{first} exists"
     return [with_hint(f"{which} already: an existing file keeps its layout", _COPY_HINT)]
 

@@ -21,13 +21,6 @@ Say = Callable[[str], None]
 _DIRECTORY = "whole-runs"  # subdirectory of the store
 
 
-def is_first_whole_run(prepared: PreparedRun) -> bool:
-    """Return whether no whole run was made with the applied recipe yet."""
-    applied = prepared.applied
-    check = applied.recipe.whole if applied else None
-    return check is not None and check.verdict is WholeVerdict.NOT_RUN
-
-
 def first_whole_run(prepared: PreparedRun, store: Path | None, host: Host, say: Say) -> int:
     """Run the program, record the result in the recipe, and return the exit status."""
     applied = prepared.applied

@@ -14,6 +14,7 @@ from mpiric.model.launch import Launch
 from mpiric.model.quoting import sh_word
 from mpiric.model.recipe import Fingerprint, Recipe
 from mpiric.model.situation import Situation
+from mpiric.model.whole_check import WholeVerdict
 from mpiric.tuning.store.store import default_store
 from mpiric.workflows.launch.container_findings import breaking
 from mpiric.workflows.launch.fingerprints import fingerprint
@@ -52,6 +53,12 @@ class PreparedRun:
     recipe: str = ""  # path of the applied recipe, "" without one
     sentences: tuple[str, ...] = ()
     applied: AppliedRecipe | None = None
+
+    @property
+    def is_first_whole(self) -> bool:
+        """Return whether no whole run was made with the applied recipe yet."""
+        check = self.applied.recipe.whole if self.applied else None
+        return check is not None and check.verdict is WholeVerdict.NOT_RUN
 
 
 def prepare(request: RunRequest, host: Host, parsed: ParsedJob | None = None) -> PreparedRun:

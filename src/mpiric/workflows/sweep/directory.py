@@ -79,7 +79,7 @@ def _is_options(path: Path) -> bool:
     try:
         arguments = parse_json(read_own(path))
     except OSError as error:
-        return error.errno in (errno.ELOOP, errno.EPERM)  # of another user: it is replaced, not written to
+        return error.errno in (errno.ELOOP, errno.EPERM)  # a file of another user is replaced, not written to
     except ValueError:
         return False
     return isinstance(arguments, list) and all(isinstance(word, str) for word in arguments)

@@ -8,7 +8,7 @@ import pytest
 
 from mpiric.tuning.equivalence import time_forms
 from mpiric.tuning.equivalence.binary_times import differ_in_times_alone
-from mpiric.tuning.equivalence.output_files import learn_files
+from mpiric.tuning.equivalence.output_files import files_in, learn_files
 
 NOW = datetime(2026, 11, 26, 13, 8, 2)
 LATER = NOW + timedelta(minutes=2, seconds=31)
@@ -73,8 +73,8 @@ def test_originals_of_one_second_teach_the_same_as_others(tmp_path: Path, form) 
     for originals in ([form(NOW)] * 2, [form(NOW), form(NOW + timedelta(seconds=1))]):
         number = len(list(tmp_path.iterdir()))
         expected = learn_files([run(f"{number}-{n}", data) for n, data in enumerate(originals)])
-        assert expected.compare(later) is None
-        assert expected.compare(wrong) is not None
+        assert expected.compare(files_in(later)) is None
+        assert expected.compare(files_in(wrong)) is not None
 
 
 def test_files_with_the_time_in_their_names_are_compared(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_files_with_the_time_in_their_names_are_compared(tmp_path: Path) -> None
         return tmp_path / name
 
     expected = learn_files([run("a", NOW), run("b", NOW), run("c", NOW)])
-    assert expected.compare(run("d", LATER)) is None
-    wrong = expected.compare(run("e", LATER, "energy -42.6\n"))
+    assert expected.compare(files_in(run("d", LATER))) is None
+    wrong = expected.compare(files_in(run("e", LATER, "energy -42.6\n")))
     assert wrong is not None
     assert "-42.6" in wrong.sentence

@@ -22,7 +22,7 @@ def test_other_inputs_begin_a_separate_block_which_is_reported():
     waiting = [job(1, Side.RECIPE, end(), "same")]
     other = assign(waiting, "changed", Side.ORIGINAL)
     assert (other.block, other.side) == (2, Side.ORIGINAL)
-    assert "inputs have changed since the first job of block 1" in other.note
+    assert "the inputs have changed since the first job of block 1" in other.note
     back = assign([*waiting, job(2, Side.ORIGINAL, end(), "changed")], "same", Side.RECIPE)
     assert (back.block, back.side, back.note) == (1, Side.ORIGINAL, "")
 

@@ -26,8 +26,8 @@ def test_half_a_percent_is_the_limit_of_bytes(size):
 
 
 def test_every_rank_must_come_to_the_mark():
-    assert disagreement([WORK, {0: WORK[0]}]) == "rank 1 did not come to it in every run"
-    assert disagreement([{}, {}]) == "no rank came to it"
+    assert disagreement([WORK, {0: WORK[0]}]) == "rank 1 did not reach it in every run"
+    assert disagreement([{}, {}]) == "no rank reached it"
 
 
 def test_a_run_that_does_less_before_the_mark_is_named():

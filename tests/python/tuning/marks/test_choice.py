@@ -86,7 +86,7 @@ def test_a_program_without_even_calls_has_no_mark_and_the_reason():
     early = sorted(random.uniform(0, 40) for _ in range(500))
     assert (
         choose_key(run_pace({STEP: early}, 100.0)).why
-        == "no collective of all ranks and no send comes evenly"
+        == "no collective of all ranks and no send occurs at regular intervals"
     )
     assert choose_key(run_pace({STEP: steps(7, 1.0)}, 8.0)).why == "no call came more than 7 times in 8 s"
     assert choose_key(RunPace(2, ())).key is None

@@ -15,7 +15,7 @@ def pace(*at_s: float):
 
 def test_steps_with_constant_pace_match_the_forecast() -> None:
     sentence = against_forecast(key_pace(PAIR.key, steps(1000, 0.05, 0.05)), PAIR, 0.05)
-    assert "took what was forecast (0.05 s each)" in sentence
+    assert "took the forecast time (0.05 s each)" in sentence
 
 
 def test_growing_steps_are_reported_with_their_growth() -> None:

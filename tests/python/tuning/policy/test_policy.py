@@ -208,7 +208,7 @@ def test_policies_are_pooled_where_they_overlap() -> None:
     assert ring is not None
     assert ring.median_s == pytest.approx(2.0)
     assert merge([lower]) == lower
-    with pytest.raises(MismatchError, match="do not merge"):
+    with pytest.raises(MismatchError, match="cannot be merged"):
         merge([lower, replace(upper, implementation="openmpi")])
 
 

@@ -126,7 +126,7 @@ def test_why_the_run_with_the_marks_left_no_record_is_reported(tune, monkeypatch
 def test_a_program_without_even_calls_runs_whole_and_the_reason_is_reported(tune):
     tune.tune.runner.even, tune.tune.runner.wall_s = False, 25.0
     tuned = tune(budget_s=300.0)
-    assert tuned.marks_why == "no collective of all ranks and no send comes evenly"
+    assert tuned.marks_why == "no collective of all ranks and no send occurs at regular intervals"
     assert tuned.scope == "whole run"
     assert tune.tune.runner.now_s < 1.1 * 300
 
@@ -143,7 +143,7 @@ def test_an_option_that_keeps_long_runs_whole_is_reported(tune):
 def test_of_several_programs_in_one_world_without_marks_the_reason_says_so(tune):
     tune.tune.runner.even, tune.tune.runner.wall_s = False, 25.0
     tune.tune.command = (*COMMAND, ":", "-n", "1", PROGRAM, "-in", "other")
-    why = "no collective of all ranks and no send comes evenly"
+    why = "no collective of all ranks and no send occurs at regular intervals"
     several = "its ranks run several programs (MPMD), each with calls of its own"
     assert tune(budget_s=300.0).marks_why == f"{why}; {several}"
 
@@ -162,7 +162,10 @@ def test_the_run_that_was_looked_at_for_marks_is_all_that_the_budget_has_room_fo
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        ({}, "and runs cannot end at a mark: no collective of all ranks and no send comes evenly"),
+        (
+            {},
+            "and runs cannot end at a mark: no collective of all ranks and no send occurs",
+        ),
         ({"check_command": "true"}, "so how long it takes is not known$"),
     ],
     ids=["no marks", "whole runs asked for"],

@@ -167,6 +167,7 @@ FORTRAN(MPI_Comm_spawn_multiple)(const int* count, const char* commands, const c
     std::vector<std::string> names;
     std::deque<Argv> arguments;
     std::vector<char**> argument_pointers;
+    names.reserve(std::size_t(number_of));
     for (long at = 0; at < number_of; ++at)
         names.emplace_back(String(commands + at * command_length, command_length).pointer());
     Argv commands_(std::move(names));

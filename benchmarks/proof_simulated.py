@@ -82,6 +82,12 @@ def _verdict(noise: str, seed: int) -> tuple[bool, float]:
     return _is_claimed(drive(prove(ProofState(_answer("a"), seed=seed)), _program(noise, seed)).evidence), 0.0
 
 
+def _block(noise: str, seed: int) -> tuple[bool, float]:
+    """Identical sides, whose proof begins with a block in random order."""
+    state = ProofState(_answer("a"), seed=seed, is_clear=True)
+    return _is_claimed(drive(prove(state), _program(noise, seed)).evidence), 0.0
+
+
 def _stopped(noise: str, seed: int) -> tuple[bool, float]:
     """Identical sides, of which the second run is stopped early."""
     program = _program(noise, seed, stop=_STOP_AT)
@@ -111,6 +117,7 @@ def _idle_stopped(noise: str, seed: int) -> tuple[bool, float]:
 
 _CLAIMS: Mapping[str, Callable[[str, int], tuple[bool, float]]] = {
     "verdict, identical sides": _verdict,
+    "verdict, identical sides, in a block": _block,
     "verdict, identical sides, stopped": _stopped,
     "anything, three idle settings": _several,
     "contribution, 1.5× and two idle": _idle,
@@ -124,7 +131,8 @@ def _cost(name: str, proofs: int) -> dict[str, Any]:
     runs, whole_runs, kept_shares, extra_settings = [], [], [], []
     for seed in range(proofs):
         alone = SimulatedProgram("lognormal", spread, seed, speedups)
-        drive(prove(ProofState(answer, seed=seed)), alone)
+        is_clear = speedups["a"] > 1 + 10 * spread
+        drive(prove(ProofState(answer, seed=seed, is_clear=is_clear)), alone)
         whole_runs.append(len(alone.made))
         program = SimulatedProgram("lognormal", spread, seed, speedups)
         proved_knobs = set(_smallest(program, answer, seed).proof.evidence.configuration.as_dict())

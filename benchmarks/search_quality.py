@@ -157,7 +157,8 @@ def _searched(
 def _short_tune(program: Landscape, runs: int, seed: int, effort: Effort) -> Answer:
     """Return the answer of a tune whose search and proof share a number of runs, as with `--max-runs`."""
     budget = Budget(runs=runs)
-    of_search = search_budget(budget, 1.0, lambda: 1.0, StoppingRule())
+    shares = effort.proves_shares
+    of_search = search_budget(budget, 1.0, lambda: 1.0, StoppingRule(), proves_shares=shares)
     candidate, after = _searched(program, of_search, seed, effort)
     budget.spend(of_search.runs_done)
     return judged(program, _proved(program, candidate, budget, seed, effort), after)
@@ -194,6 +195,7 @@ def _proved(
         doubtful=candidate.doubtful,
         evident=candidate.evident,
         seed=seed,
+        is_clear=candidate.is_clear,
     )
     answer = candidate.configuration
     proofs = SmallestAnswer(plan, answer)

@@ -88,15 +88,14 @@ class Owner:
                     results += [] if state in "ZX" else [(int(entry.name), int(parent), state, command)]
         return results
 
-    def stopped(self, pid, *, is_launcher):
+    def stopped(self, pid):
         """Whether a command is stopped, and its launcher, and each of its ranks."""
         processes = self.processes()
         commands = {number: command for number, _, _, command in processes}
-        launchers = [
-            number
-            for number, parent, _, command in processes
-            if (number if is_launcher else parent) == pid and (is_launcher or command != commands.get(pid))
-        ]
+        of_command = commands.get(pid, b"")
+        launchers = [pid]
+        if b"/mpiric-python\0" in of_command:  # `run` has become the launcher, other verbs have started it
+            launchers = [n for n, parent, _, command in processes if parent == pid and command != of_command]
         ranks = os.fsencode(f"{self.program}\0")
         return (
             [state == "T" for number, _, state, _ in processes if number == pid],
@@ -162,7 +161,7 @@ def stop_and_continue(owner, command, to_group, expected=None):
     send = os.killpg if to_group else os.kill
 
     def state():
-        return owner.stopped(process.pid, is_launcher=expected is None)
+        return owner.stopped(process.pid)
 
     running = state()
     send(process.pid, signal.SIGTSTP)

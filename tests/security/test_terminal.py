@@ -18,7 +18,7 @@ from mpiric.cli import _streams, _terminal
 from mpiric.cli._errors import exit_with
 from mpiric.cli._json import json_text
 from mpiric.cli._progress import Progress
-from mpiric.cli.mpi import _told
+from mpiric.cli.mpi import _check_text
 from mpiric.model.errors import MpiricError
 from mpiric.model.finding import Finding
 
@@ -101,7 +101,7 @@ def test_json_keeps_its_values():
 
 
 def test_words_of_a_launcher_are_no_markup():
-    message = _told(SimpleNamespace(problem="[link=https://x]y[/link] [/red]", wrong_constants=()))
+    message = _check_text(SimpleNamespace(problem="[link=https://x]y[/link] [/red]", wrong_constants=()))
     assert message.plain == "[link=https://x]y[/link] [/red]"
 
 

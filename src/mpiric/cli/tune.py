@@ -57,7 +57,7 @@ from mpiric.workflows.run.run import under_another
 from mpiric.workflows.submit.array_rounds import round_of
 from mpiric.workflows.tune.array import work
 from mpiric.workflows.tune.file_runs import check_io_budget
-from mpiric.workflows.tune.reference import check_reference
+from mpiric.workflows.tune.finish import check_reference
 from mpiric.workflows.tune.request import TuneRequest
 from mpiric.workflows.tune.submitted import options_of_tune, tune_to_submit
 from mpiric.workflows.tune.tune import dry_run as lines_of_dry_run

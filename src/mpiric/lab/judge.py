@@ -40,7 +40,10 @@ _ON_PLACEMENT = (  # lines of a program on its own threads; OpenMP runtimes writ
     *("hread affinity", "hread pinning", "inning threads", "CPU affinity", "cpu affinity", "core binding"),
     *("bound to core", "bound to CPU"),
 )
-_MEMORY_FACTOR, _MEMORY_SLACK_BYTES = 1.5, 256 << 20  # what a knob may cost in memory before it is refused
+_MEMORY_FACTOR, _MEMORY_SLACK_BYTES = (
+    1.5,
+    256 << 20,
+)  # memory limit of a configuration: factor of the original, plus slack
 
 
 @dataclass

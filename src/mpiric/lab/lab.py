@@ -26,9 +26,9 @@ from mpiric.tuning.store.events import AMENDED
 from mpiric.tuning.store.store import TuneLog
 
 LOG = logging.getLogger(__package__)
-_MOST_EXCUSES = 3  # in a row, when a host or the scheduler failed and not the run
-_LEARNED_FROM = (Phase.OBSERVE, Phase.RECORD)  # whose outputs are kept, of the baseline
-_LOOKED_AT = (*_LEARNED_FROM, Phase.FINISH)  # whose ranks and step markers are returned
+_MOST_EXCUSES = 3  # repetitions in a row after a failure of a host or the scheduler
+_LEARNED_FROM = (Phase.OBSERVE, Phase.RECORD)  # phases whose baseline outputs are kept
+_LOOKED_AT = (*_LEARNED_FROM, Phase.FINISH)  # phases whose ranks and step markers are returned
 _FILLED = "glibc.malloc.perturb=85"
 _PATIENCE = 3.0  # multiple of the longest run so far, after which a run of the baseline is considered hanging
 

@@ -4,13 +4,14 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from math import inf, isfinite, log
+from math import exp, inf, isfinite, log
 from statistics import median
 
 from mpiric.model.configuration import Configuration
 from mpiric.model.run import Plan, Run
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.tuning.budget import Budget
+from mpiric.tuning.proof.separation import separation
 from mpiric.tuning.search.effects import Effects
 from mpiric.tuning.search.space import Point, SearchSpace
 
@@ -104,6 +105,14 @@ class Evaluator:
         logs = [time for measured, time in zip(self.points, self.logs, strict=True) if measured == point]
         original = [time for measured, time in zip(self.points, self.logs, strict=True) if not any(measured)]
         return bool(logs and original) and median(logs) > median(original)
+
+    def is_separated(self, point: Point, gain: float) -> bool:
+        """Return whether a gap separates the runs of a point from slower ones of the original."""
+        groups = [
+            [(exp(time), exp(time)) for run, time in zip(self.points, self.logs, strict=True) if run == each]
+            for each in (self.original, point)
+        ]
+        return all(groups) and separation(*groups)[0] > 1 + gain
 
     def weight(self, point: Point) -> int:
         """Return the sum of the weights of a point's settings."""

@@ -17,7 +17,8 @@ stopping time, so that they may be evaluated after each round.
 
 m = max(3, units), so that at most a third of the runs are without a unit. After the main claim is decided,
 originals are not needed and m = 2 × units, which is a third again. If only the main claim is open, m = 1:
-pairs.
+pairs. The proof of a gain that is clear in the search begins with one block of m = 6, which decides if a gap
+separates its runs (`separation`).
 
 If the objective is a time, the second run of a pair is stopped at twice the first: the ratio is then at least
 2, or at most ½ (see `confidence_sequence.interval_of_bounds`).
@@ -41,6 +42,7 @@ from mpiric.tuning.proof.confidence_sequence import Bounds
 from mpiric.tuning.proof.contribution import LIKELY, PRESELECTED, Contribution
 from mpiric.tuning.proof.paired_claim import PairedClaim, as_ratios
 from mpiric.tuning.proof.rank_betting import Block
+from mpiric.tuning.proof.separation import block_pairs
 from mpiric.tuning.proof.stopping_rule import Errors, StoppingRule
 
 ORIGINAL = Configuration()
@@ -93,6 +95,7 @@ class ProofState:
     may_be_left: bool = False  # the proof may end undecided for a smaller answer
     compares: bool = True  # False: a few rounds without baseline only select the units of a smaller answer
     slowest: float = 0.0  # largest objective of the baseline so far; limits runs without a unit
+    is_clear: bool = False  # the gain is expected to be so clear that a block in random order shows it
     failures: list[str] = field(default_factory=list, init=False)
     rejected: str = field(default="", init=False)
 
@@ -110,6 +113,9 @@ class ProofState:
             )
             for unit in (self.units if len(self.units) > 1 or not self.compares else ())
         ]
+        block = block_pairs(self.error)
+        if self.is_clear and not self.contributions and block <= self.rule.max_pairs:
+            self.claim.block = block
 
     @property
     def open(self) -> list[Contribution]:
@@ -150,13 +156,15 @@ class ProofState:
         """Return the runs of the next round, or a pair for the main claim; None if neither fits."""
         claims = self.compares and not self.claim.stopped_because
         shrinks = not all(unit.would_stay for unit in self.contributions)
-        reserves = claims or not self.compares or (self.has_room and shrinks)
+        reserves = bool(self.contributions) and (claims or not self.compares or (self.has_room and shrinks))
         replicates = range(self._replicates)
         runs = [(ORIGINAL, number) for number in replicates] if claims else []
         runs += [(self.answer, number) for number in replicates]
         runs += [(unit.without, WITHOUT) for unit in self.open]
         if fits(len(runs) + (self._reserved_runs if reserves else 0)):
             return runs
+        if not self.claim.pairs:
+            self.claim.block = 0
         pair = [(ORIGINAL, 0), (self.answer, 0)]
         return pair if claims and fits(len(pair)) else None
 
@@ -180,11 +188,15 @@ class ProofState:
             return FEWEST_REPLICATES
         if self.claim.stopped_because:
             return 2 * units
-        return max(FEWEST_REPLICATES, units) if units else 1
+        is_first = not self.claim.pairs and not self.failures
+        return max(FEWEST_REPLICATES, units) if units else max(1, self.claim.block * is_first)
 
     def enter(self, trials: Mapping[_Run, Trial]) -> None:
         """Add the trials of a round and evaluate the claims."""
+        is_first = not self.claim.pairs and not self.failures
         self._enter(trials)
+        if is_first and self.claim.block:
+            self.claim.end_block()
         runs = len(self.failures) + len(self.claim.pairs)
         if len(self.failures) >= self.rule.original_failures and 2 * len(self.failures) > runs:
             raise ProgramFailedError(

@@ -15,7 +15,7 @@ from the recorded trials and continues.
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp
 
 from mpiric.model.configuration import Configuration
@@ -47,6 +47,7 @@ class ProofCandidate:
     doubtful: tuple[str, ...] = ()  # knobs whose contribution is doubtful, smallest first
     evident: tuple[str, ...] = ()  # knobs whose contribution is certain
     shares: tuple[Share, ...] = ()  # estimated contributions of the settings
+    is_clear: bool = False  # a gap separates its runs from those of the original
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,8 @@ def _result(evaluator: Evaluator, least_gain: float = 0.0) -> SearchResult:
             break  # points after the original are not candidates
         ratio = 1.0 if original is None else exp(original - entry.mean)
         if ratio > 1 + least_gain and not evaluator.was_slower(entry.point):
-            candidates.append(_candidate(evaluator, entry, ratio))
+            is_clear = evaluator.is_separated(entry.point, least_gain)
+            candidates.append(replace(_candidate(evaluator, entry, ratio), is_clear=is_clear))
     disturbed = evaluator.effects().disturbed_runs if evaluator.points else 0
     runs = len(evaluator.points)
     return SearchResult(tuple(candidates), evaluator.rejected(), disturbed, runs, left_out)

@@ -69,6 +69,7 @@ class ProofPlan:
     is_rejected: Callable[[Configuration], bool] = lambda _: False  # whether a configuration failed before
     slowest: float = 0.0  # largest objective of the original so far; 0: unknown
     limit_s: float | None = None  # time limit of each run
+    is_clear: bool = False  # the runs of the search show the gain clearly
 
 
 @dataclass(frozen=True)
@@ -203,6 +204,7 @@ class SmallestAnswer:
             has_room=_has_room(plan, len(units)),
             may_be_left=not (self.has_left or self.came_back),
             slowest=plan.slowest,
+            is_clear=plan.is_clear,
         )
 
     def _prove(self, state: ProofState) -> Plan[Proof]:

@@ -9,6 +9,8 @@ from tests.support.scripted_lab import prove
 from mpiric.lab.lab import LoggedTrials, drive
 from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Evidence, Verdict
+from mpiric.model.run import Run
+from mpiric.model.trial import Trial
 from mpiric.plans.smallest import ProofPlan, Smallest, SmallestAnswer
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.proof.stopping_rule import StoppingRule
@@ -53,6 +55,26 @@ def smallest(measure: SimulatedProgram, answer: Configuration, seed: int, *, sto
 @pytest.mark.parametrize("noise", NOISES)
 def test_identical_configurations_show_no_difference(noise: str) -> None:
     assert _false_verdicts(noise, 1000) <= 10
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_identical_configurations_are_not_separated_in_a_block(noise: str) -> None:
+    programs = (SimulatedProgram(noise, (0.01, 0.1)[seed % 2], seed) for seed in range(1000))
+    proofs = [prove(program, TUNED, seed=seed, is_clear=True) for seed, program in enumerate(programs)]
+    assert sum(proof.evidence.verdict.is_claim for proof in proofs) <= 10
+
+
+def test_configurations_of_equal_medians_and_different_scatter_are_not_called_faster() -> None:
+    wrong = 0
+    for seed in range(1000):
+        program = SimulatedProgram("lognormal", 0.1, seed)
+
+        def measure(run: Run, program: SimulatedProgram = program) -> Trial:
+            program.spread = 0.001 if run.configuration == TUNED else 0.1
+            return program(run)
+
+        wrong += prove(measure, TUNED, seed=seed, is_clear=True).evidence.verdict.is_claim
+    assert wrong <= 10
 
 
 @pytest.mark.parametrize("noise", NOISES)

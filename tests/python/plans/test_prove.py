@@ -61,6 +61,56 @@ def test_a_clear_gain_is_called_faster_with_its_ratio() -> None:
     assert len(evidence.pairs) == 9
 
 
+def test_a_clear_gain_is_proved_by_one_block_in_random_order() -> None:
+    script = Script({ORIGINAL: 2.0, FAST: 1.0})
+    evidence = prove(script, FAST, is_clear=True).evidence
+    assert evidence.verdict is Verdict.FASTER
+    assert len(evidence.pairs) == 6
+    assert {trial.pair for trial in script.asked} == {0}
+    assert 1.9 < evidence.low <= evidence.ratio <= evidence.high < 2.1
+
+
+def test_a_block_that_is_not_separated_goes_on_with_pairs() -> None:
+    script = Script({ORIGINAL: 2.0, FAST: 1.0})
+
+    def measure(run: Run) -> Trial:
+        trial = script(run)
+        is_slow = run.configuration == FAST and run.pair == 0 and run.replicate == 0
+        return replace(trial, objective=2.5, wall_s=2.5) if is_slow else trial
+
+    evidence = prove(measure, FAST, is_clear=True).evidence
+    assert evidence.verdict is Verdict.FASTER
+    assert len(evidence.pairs) > 12  # one of the pairs disagrees, and a part of the wealth is lost
+
+
+def test_a_block_that_does_not_fit_into_the_budget_is_replaced_by_pairs() -> None:
+    script = Script({ORIGINAL: 2.0, FAST: 1.0})
+    evidence = prove(script, FAST, is_clear=True, budget=Budget(runs=7)).evidence
+    assert evidence.verdict is Verdict.LIKELY
+    assert len(evidence.pairs) == 3
+
+
+def test_a_failure_of_the_original_in_a_block_leaves_the_pairs() -> None:
+    def fails(trial: Trial, _: int) -> bool:
+        return trial.configuration == ORIGINAL and (trial.pair, trial.replicate) == (0, 2)
+
+    evidence = prove(Script({ORIGINAL: 2.0, FAST: 1.0}, fails), FAST, is_clear=True).evidence
+    assert evidence.verdict is Verdict.FASTER
+    assert len(evidence.pairs) == 10
+    assert len(evidence.failures) == 1
+
+
+def test_an_interrupted_block_goes_on_with_its_complete_pairs() -> None:
+    uninterrupted = Script({ORIGINAL: 2.0, FAST: 1.0})
+    prove(uninterrupted, FAST, is_clear=True)
+    logged = uninterrupted.asked[:7]
+    continuation = Script({ORIGINAL: 2.0, FAST: 1.0})
+    evidence = prove(continuation, FAST, logged=logged, is_clear=True).evidence
+    assert evidence.verdict is Verdict.FASTER
+    assert len(evidence.pairs) == 6
+    assert len(continuation.asked) < 12
+
+
 def test_a_clear_loss_is_called_slower() -> None:
     assert prove(Script({ORIGINAL: 1.0, FAST: 2.0}), FAST).evidence.verdict is Verdict.SLOWER
 

@@ -1,7 +1,7 @@
 """Algorithm policies: read, checked, merged, and condensed to the lines that the runtime applies."""
 
 from mpiric.tuning.policy.condense import condense, library_choices
-from mpiric.tuning.policy.flat import parse_flat, read_flat, render_flat
+from mpiric.tuning.policy.flat import parse_flat, render_flat
 from mpiric.tuning.policy.learned import parse_learned, read_learned, render_learned, write_learned
 from mpiric.tuning.policy.merge import first_decided, merge
 
@@ -12,7 +12,6 @@ __all__ = [
     "merge",
     "parse_flat",
     "parse_learned",
-    "read_flat",
     "read_learned",
     "render_flat",
     "render_learned",

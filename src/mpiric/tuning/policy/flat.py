@@ -1,27 +1,18 @@
 """Flat policy: the text file that the runtime reads."""
 
 import re
-from pathlib import Path
 
-from mpiric.host.files import read_bounded
 from mpiric.model.errors import MpiricError
 from mpiric.model.policy import ANY, COLLECTIVES, FLAT_FORMAT, ORDERS, Line, Named, Policy, Span
 from mpiric.tuning.checked_table import show
 
 _MOST_LINES = 65_536
 _LONGEST_LINE = 512
-_MOST_BYTES = 16 << 20
-_MAKER = "`mpiric run --policy-out FILE` and `mpiric sweep` write policies"
 _HINT = "it was edited or damaged; correct it by spec/formats/policy.md, or write it again"
 _NUMBER = re.compile(r"[0-9]{1,18}")
 _PLACEMENT = re.compile(r"[0-9a-f]{16}")
 _MPI = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+_-]{0,63}")
-
-
-def read_flat(path: Path) -> Policy:
-    """Read and check a flat policy. Raises MpiricError that names the file and the line."""
-    return parse_flat(read_bounded(path, "policy", _MOST_BYTES, _MAKER), str(path))
 
 
 def parse_flat(data: bytes, where: str) -> Policy:

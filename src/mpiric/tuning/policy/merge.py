@@ -20,7 +20,7 @@ def merge(policies: Sequence[LearnedPolicy]) -> LearnedPolicy:
     candidates that all of them tried. The confidence is the lowest one.
     """
     if not policies:
-        raise MpiricError("there are no policies to merge")
+        raise MpiricError("a merge needs at least one policy")
     first = policies[0]
     for other in policies[1:]:
         if (other.implementation, _major(other.version)) != (first.implementation, _major(first.version)):

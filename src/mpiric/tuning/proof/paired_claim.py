@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import isfinite, sqrt
+from math import inf, isfinite, sqrt
 from statistics import median
 
 from mpiric.model.evidence import Verdict
 from mpiric.tuning.proof import confidence_sequence
 from mpiric.tuning.proof.confidence_sequence import Bounds
+from mpiric.tuning.proof.separation import SHARE, decides, separation
 from mpiric.tuning.proof.stopping_rule import StoppingRule
 
 _LIKELY = 0.75  # least share of pairs in which an answer that is called likely is faster
@@ -25,6 +26,8 @@ class PairedClaim:
     verdict: Verdict | None = None
     stopped_because: str = ""
     missing_pairs: int = 0  # least number of further pairs that decide an open claim
+    block: int = 0  # number of pairs of the first round, if it is a block in random order
+    separated: Bounds = (0.0, inf)  # ratios between which no gap separates the runs of the block
 
     def enter(self, original: Bounds, answer: Bounds) -> None:
         """Add a pair."""
@@ -33,7 +36,20 @@ class PairedClaim:
 
     def interval(self, error: float) -> tuple[float, float]:
         """Return the interval of the ratio with two-sided ``error``."""
-        return confidence_sequence.interval_of_bounds(self.ratios, error)
+        low, high = confidence_sequence.interval_of_bounds(self.ratios, self._of_pairs(error))
+        if self.block and decides(self.block, error):
+            return max(low, self.separated[0]), min(high, self.separated[1])
+        return low, high
+
+    def end_block(self) -> None:
+        """Compare the runs of the first round; nothing follows from it if one of them failed."""
+        if self.block == len(self.pairs):
+            originals, answers = zip(*self.pairs, strict=True)
+            self.separated = separation(originals, answers)
+
+    def _of_pairs(self, error: float) -> float:
+        """Return the error of the pairs alone, which have a part of the wealth beside a block."""
+        return error * (1 - SHARE) if self.block else error
 
     def judge(self) -> None:
         """Set the verdict, or stop without one if none can be expected any more."""
@@ -54,7 +70,7 @@ class PairedClaim:
 
     def run_out(self) -> None:
         """Stop because the budget is used up; undecided unless the interval already rules out a gain."""
-        count, fewest = len(self.pairs), self.rule.fewest_pairs(self.error)
+        count, fewest = len(self.pairs), self.rule.fewest_pairs(self._of_pairs(self.error))
         note = f"; at least {fewest} are needed" if count < fewest else ""
         self.stopped_because = f"the budget ended after {count} pairs{note}"
         if self.interval(self.error)[1] <= 1 + self.rule.minimum_effect:
@@ -63,7 +79,7 @@ class PairedClaim:
         majority = max(wins, losses)
         self.missing_pairs = max(1, self.rule.max_pairs - count)
         for more in range(1, self.rule.max_pairs - count + 1):
-            needed = confidence_sequence.wins_needed(count + more, self.error / 2)
+            needed = confidence_sequence.wins_needed(count + more, self._of_pairs(self.error) / 2)
             if needed is not None and majority + more >= needed and count + more >= self.rule.min_pairs:
                 self.missing_pairs = more
                 break
@@ -79,7 +95,7 @@ class PairedClaim:
     def _futile(self) -> bool:
         """Return whether even lucky further pairs would not decide by ``max_pairs``."""
         count, remaining = len(self.pairs), self.rule.max_pairs - len(self.pairs)
-        needed = confidence_sequence.wins_needed(self.rule.max_pairs, self.error / 2)
+        needed = confidence_sequence.wins_needed(self.rule.max_pairs, self._of_pairs(self.error) / 2)
         if needed is None:
             return True
         return all(wins + _highest_share(wins, count) * remaining < needed for wins in self._wins())

@@ -110,6 +110,11 @@ class Effects:
         """Return the number of runs that were clearly disturbed and are excluded."""
         return int((self._doubt > 0).sum())
 
+    @property
+    def noise(self) -> float:
+        """Return the standard deviation of a run; 0 while too few runs could tell a disturbed one."""
+        return self.sizes.noise if len(self._logs) >= _RUNS_PER_DISTURBED else 0.0
+
     def disturbed(self) -> Array:
         """Return the probability of each run that it was disturbed; 0 for runs that are excluded already."""
         chance = 1 / (1 + np.exp(-np.clip(log_odds(self._inverse, self._weights), -50, 50)))

@@ -3,8 +3,8 @@
 import secrets
 import shutil
 import tempfile
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -12,25 +12,25 @@ from mpiric.build.candidates import CALLED, Candidate, candidates, shims
 from mpiric.host.files import exists
 from mpiric.host.host import Host
 from mpiric.host.toolchain import Finished, Toolchain
-from mpiric.lab.lab import drive
+from mpiric.lab.lab import Lab, drive
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, NotFoundError, ProgramFailedError
 from mpiric.model.evidence import Verdict
 from mpiric.model.mpi_library import MpiLibrary
-from mpiric.model.run import Run
-from mpiric.model.trial import Outcome, Trial
+from mpiric.model.run import Plan, Run
+from mpiric.model.situation import EVERYTHING
+from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.mpis import find_mpis
 from mpiric.plans.fastest import BASELINE, fastest
 from mpiric.tuning.equivalence.output_equivalence import Expectation, learn
+from mpiric.workflows.launch.parse_job import parse_job
+from mpiric.workflows.trials.expected import known_situation
+from mpiric.workflows.trials.users_lab import PrintingRun, users_lab
 
-_PATIENCE, _LEAST_LIMIT_S = (
-    10,
-    60,
-)  # time limit of a run: this factor of the first program's time, at least these seconds
+_PATIENCE, _LEAST_LIMIT_S = 10, 60.0  # time limit of a run: factor of the first program's time, plus slack
 _NOTHING = (
     "the build called no compiler: clean the directory first, or give a command that rebuilds everything"
 )
-TIMED_OUT = 124
 
 
 @dataclass(frozen=True)
@@ -98,16 +98,6 @@ def build_attempt(
     return attempt
 
 
-def run_attempt(
-    request: BuildRequest, attempt: Attempt, toolchain: Toolchain, limit_s: float = 0.0
-) -> tuple[Finished, float]:
-    """Run the program; after ``limit_s`` (0: no limit) it is ended with status 124."""
-    start = time.monotonic()
-    argv = ("timeout", "-k", "5", f"{limit_s:.0f}", "sh", "-c", request.run)
-    done = _in(attempt.tree, argv, attempt.environment, toolchain)
-    return done, time.monotonic() - start
-
-
 def _in(
     tree: Path, arguments: Sequence[str], environment: Mapping[str, str], toolchain: Toolchain
 ) -> Finished:
@@ -122,51 +112,90 @@ def error_line(text: str) -> str:
     return (errors or lines or ["it printed nothing"])[0][:160]
 
 
-def check_answers(request: BuildRequest, built: Sequence[Attempt], toolchain: Toolchain) -> float:
-    """Learn the expected output and the time limit from the first successful program; return the limit (s).
+class BuiltPrograms:
+    """Measures the programs of several builds, each in its tree; their outputs must be equal.
 
-    Sums may be reordered if the flags permit it.
+    A configuration names a build; that of `BASELINE` is the first one whose runs were successful.
     """
-    expected: Expectation | None = None
-    limit_s = 0.0
+
+    def __init__(self, labs: Mapping[str, Lab]) -> None:
+        self._labs = labs
+        self._expected: Expectation | None = None
+        self.baseline = ""  # label of the first build
+        self.limit_s: float | None = None
+
+    def measure(self, run: Run) -> Trial:
+        """Make a run; an output that differs from the expected one is rejected."""
+        label = run.configuration.as_dict().get("build", self.baseline)
+        alone = replace(run, configuration=BASELINE, limit_s=self.limit_s, stop_at=None, probe=PrintingRun())
+        trial = replace(self._labs[label].measure(alone), configuration=run.configuration)
+        if trial.outcome is not Outcome.OK or self._expected is None:
+            return trial
+        wrong = self._expected.compare(_output(trial), rounding=True)  # flags may permit reordered sums
+        return (
+            replace(trial, outcome=Outcome.DIFFERENT, objective=None, reason=str(wrong)) if wrong else trial
+        )
+
+    def learn(self, label: str, trials: Sequence[Trial]) -> None:
+        """Take the first correct runs as reference for outputs and times."""
+        self.baseline, self._expected = label, learn([_output(trial) for trial in trials])
+        self.limit_s = _LEAST_LIMIT_S + _PATIENCE * max(trial.wall_s for trial in trials)
+
+
+def _output(trial: Trial) -> str:
+    return Path(trial.stdout).read_text(errors="replace")
+
+
+@contextmanager
+def built_programs(
+    request: BuildRequest, built: Sequence[Attempt], toolchain: Toolchain, host: Host
+) -> Iterator[BuiltPrograms]:
+    """Prepare the runs of the built programs, each in its tree and environment."""
+    with ExitStack() as stack:
+        labs = {}
+        for attempt in built:
+            environment = {**toolchain.environ, **attempt.environment}
+            parsed = parse_job(("sh", "-c", request.run), host, str(attempt.tree), environment)
+            situation = known_situation(parsed, host, EVERYTHING)
+            labs[attempt.label] = stack.enter_context(users_lab(situation, host))
+        yield BuiltPrograms(labs)
+
+
+def check_answers(request: BuildRequest, built: Sequence[Attempt], programs: BuiltPrograms) -> Plan[None]:
+    """Run each program and note whether its output is right; the first successful one is the reference."""
     for attempt in built:
-        runs = [run_attempt(request, attempt, toolchain, limit_s) for _ in range(1 if expected else 2)]
-        failed = next((done for done, _ in runs if done.status != 0), None)
+        run = Run(Configuration.of({"build": attempt.label}), Phase.OBSERVE)
+        trials = [(yield run)]
+        if not programs.baseline:
+            trials.append((yield run))
+        failed = next((trial for trial in trials if trial.outcome is not Outcome.OK), None)
         attempt.agrees = failed is None
-        if failed:
-            late = limit_s and failed.status == TIMED_OUT
-            attempt.sentence = f"no end within {limit_s:.0f} s" if late else error_line(failed.errors)
-        elif expected is None:
-            expected = learn([done.printed for done, _ in runs])
-            limit_s = _LEAST_LIMIT_S + _PATIENCE * max(seconds for _, seconds in runs)
-        else:
-            wrong = expected.compare(runs[0][0].printed, rounding=True)
-            attempt.agrees, attempt.sentence = wrong is None, str(wrong or "")
-    if expected is None:
+        if failed is None and not programs.baseline:
+            programs.learn(attempt.label, trials)
+        elif failed is not None and failed.outcome is Outcome.TIMED_OUT:
+            attempt.sentence = f"no end within {programs.limit_s or 0:.0f} s"
+        elif failed is not None and failed.outcome is Outcome.FAILED:
+            attempt.sentence = error_line(Path(failed.stderr).read_text(errors="replace"))
+        elif failed is not None:
+            attempt.sentence = failed.reason
+    if not programs.baseline:
         raise ProgramFailedError(
             f"'{request.run}' fails as {built[0].label} built it, and as all others did: {built[0].sentence}"
         )
-    return limit_s
 
 
 def proved_fastest(
-    request: BuildRequest, right: Sequence[Attempt], toolchain: Toolchain, limit_s: float
-) -> tuple[Attempt | None, str]:
+    request: BuildRequest, right: Sequence[Attempt], programs: BuiltPrograms
+) -> tuple[Attempt, str]:
     """Return the attempt that new pairs prove fastest, else the first, and a sentence; set the ratios."""
-    if not right:
-        return None, ""
-    attempts = {Configuration.of({"build": attempt.label}): attempt for attempt in right[1:]}
-    attempts = {BASELINE: right[0], **attempts}
+    attempts = {BASELINE: right[0]}
+    attempts |= {Configuration.of({"build": attempt.label}): attempt for attempt in right[1:]}
 
-    def measure(run: Run) -> Trial:
-        attempt = attempts[run.configuration]
-        done, seconds = run_attempt(request, attempt, toolchain, limit_s)
-        attempt.seconds.append(seconds)
-        trial = Trial(run.configuration, run.phase, Outcome.OK, seconds, seconds, pair=run.pair)
-        reason = f"ended with status {done.status}" if done.status else ""
-        return replace(trial, outcome=Outcome.FAILED, reason=reason) if reason else trial
+    def note_time(trial: Trial) -> None:
+        attempts[trial.configuration].seconds.append(trial.wall_s)
 
-    result = drive(fastest([*attempts][1:], request.repeats, secrets.randbits(32)), measure)
+    plan = fastest([*attempts][1:], request.repeats, secrets.randbits(32))
+    result = drive(plan, programs.measure, note_time)
     for configuration, ratio in result.ratios.items():
         attempts[configuration].ratio = ratio
     first, evidence = right[0], result.evidence
@@ -211,16 +240,16 @@ def try_all(
             watch(f"{attempt.label}: {'built' if attempt.built else attempt.sentence}")
             attempts.append(attempt)
         built = [attempt for attempt in attempts if attempt.built]
+        best: Attempt | None = next(iter(built), None)
+        proof = ""
         if request.run and built:
             watch(f"checking the answers of {len(built)} programs")
-            limit_s = check_answers(request, built, toolchain)
-            right = [attempt for attempt in built if attempt.agrees]
-            watch(
-                f"timing {len(right)} programs in {request.repeats} rounds, then the fastest in fresh pairs"
-            )
-            best, proof = proved_fastest(request, right, toolchain, limit_s)
-        else:
-            best, proof = next(iter(built), None), ""
+            with built_programs(request, built, toolchain, host) as programs:
+                drive(check_answers(request, built, programs), programs.measure)
+                right = [attempt for attempt in built if attempt.agrees]
+                rounds = f"{request.repeats} rounds, then the fastest in fresh pairs"
+                watch(f"timing {len(right)} programs in {rounds}")
+                best, proof = proved_fastest(request, right, programs)
     return BuildAdvice(tuple(attempts), best, _targets(), proof)
 
 

@@ -28,7 +28,7 @@ from mpiric.workflows.history.baseline import AgainstRequest, Baseline, baseline
 from mpiric.workflows.launch.fingerprints import job_identity, program_name
 from mpiric.workflows.launch.node_leftovers import cleaned_nodes
 from mpiric.workflows.launch.parse_job import parse_job
-from mpiric.workflows.trials.learn_marks import WHOLE_RUNS, MarkWishes
+from mpiric.workflows.trials.learn_marks import WHOLE_RUNS, MarkOptions
 from mpiric.workflows.trials.observe import Observing, observe
 from mpiric.workflows.trials.seeing_mounts import copy_policy, inputs_seen
 
@@ -90,7 +90,7 @@ def against(request: AgainstRequest, host: Host, narrator: Narrator) -> DayCompa
         lab.after_ended_run = after_ended_run
         narrator.phase(f"Measuring again, to compare with {baseline.name}")
         records = record.path / RECORDS if baseline.marks else None
-        observing = Observing(records=records, wishes=_wishes(baseline))
+        observing = Observing(records=records, mark_options=_mark_options(baseline))
 
         def observed_in_turn() -> Plan[dict[Configuration, list[float]]]:
             observed = yield from observe(lab, parsed, host, narrator, observing)
@@ -133,10 +133,10 @@ def _check_alike(baseline: Baseline, job: Job, request: AgainstRequest, host: Ho
     )
 
 
-def _wishes(baseline: Baseline) -> MarkWishes | None:
+def _mark_options(baseline: Baseline) -> MarkOptions | None:
     """Return the step markers of the baseline, at which every run ends now, too."""
     if baseline.marks is None:
         return None
     pair, last_s = baseline.marks.pair, baseline.marks.last_s
     window = MarkWindow(pair.first, pair.last, last_s * pair.first / pair.last, last_s)
-    return MarkWishes(WHOLE_RUNS * last_s, fixed=(pair, window, f"as in {baseline.name}"), required=True)
+    return MarkOptions(WHOLE_RUNS * last_s, fixed=(pair, window, f"as in {baseline.name}"), required=True)

@@ -1,4 +1,4 @@
-"""The situation of a job before anything has run: what its command, its files and the machine say."""
+"""The situation of a job before its first run, from its command, its files and the machine."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -22,7 +22,7 @@ from mpiric.workflows.launch.parse_job import (
 )
 from mpiric.workflows.policies.tuner import loadable, tuner_for
 
-_BELOW_MPI = (  # beginnings of variables that tune what lies below MPI, or beside it
+_BELOW_MPI = (  # prefixes of variables that tune layers below MPI, memory or threads
     *(
         "ROMIO_",
         "UCX_",
@@ -41,9 +41,9 @@ _UNKNOWN = MpiLibrary("unknown", "", (), "", "", "", "", "", "")
 
 
 def expected_situation(parsed: ParsedJob, host: Host, allowed: Allowed) -> Situation:
-    """The situation as far as it shows without running anything: what the executable is linked to.
+    """Return the situation without running anything, with the MPI library that the executable is linked to.
 
-    Raises NotFoundError when the MPI library only shows in a run (srun, scripts).
+    Raises NotFoundError if only a run can show the MPI library (srun, scripts).
     """
     observation = observation_of(expected_ranks(parsed, host), parsed, host)
     mpi = resolve_mpi(parsed, observation, host) if parsed.mpi else mpi_of_program(parsed, host)
@@ -51,12 +51,12 @@ def expected_situation(parsed: ParsedJob, host: Host, allowed: Allowed) -> Situa
 
 
 def known_situation(parsed: ParsedJob, host: Host, allowed: Allowed) -> Situation:
-    """The situation of a command whose MPI library may only show in a run."""
+    """Return the situation of a command whose MPI library may be unknown before a run."""
     return situation_of(parsed, parsed.mpi or _UNKNOWN, Observation(0.0), allowed, host)
 
 
 def expected_ranks(parsed: ParsedJob, host: Host) -> tuple[RankSeen, ...]:
-    """The ranks of a job as far as they show without a run."""
+    """Return the ranks of a job as known without a run."""
     rank = RankSeen(
         rank=None,
         program=program_path(parsed.job, host),
@@ -69,21 +69,21 @@ def expected_ranks(parsed: ParsedJob, host: Host) -> tuple[RankSeen, ...]:
 def observation_of(
     ranks: tuple[RankSeen, ...], parsed: ParsedJob, host: Host, wall_s: float = 0.0, ranks_s: float = 0.0
 ) -> Observation:
-    """What the ranks show, and outside of containers how the program uses MPI, from its files.
+    """Return the observation of ranks; outside of containers with the program's use of MPI, from its files.
 
-    The files are the mapped files of the ranks and the executable's libraries: ranks may be seen late or not
-    at all.
+    The files are the mapped files of the ranks and the executable's libraries, as ranks may be seen late or
+    not at all.
     """
-    seen = Observation(wall_s, ranks, parsed.machine.usable_cpu_count, ranks_s=ranks_s)
+    observation = Observation(wall_s, ranks, parsed.machine.usable_cpu_count, ranks_s=ranks_s)
     if parsed.job.container is not None:
-        return seen
+        return observation
     program = program_path(parsed.job, host)
     linked = (program, *mpis.libraries_needed_by(host, program)) if program else ()
     paths = (path for rank in ranks for path in (rank.program, *rank.libraries))
     files = dict.fromkeys(path for path in (*paths, *linked) if path.startswith("/"))
     names = mpis.mpi_names(host, files)
     return replace(
-        seen,
+        observation,
         mpi_calls=mpis.mpi_calls(host, files),
         mpi_names=names,
         mpi_fixed=why_not_switchable(next(iter(files), ""), names, host),
@@ -92,7 +92,7 @@ def observation_of(
 
 
 def inherited_settings(environment: Mapping[str, str]) -> dict[str, str]:
-    """Variables of the user's environment that already tune something."""
+    """Return the variables of the user's environment that already tune something."""
     tuning = (*mpis.variable_beginnings(), *_BELOW_MPI)
     return {name: value for name, value in environment.items() if name.startswith(tuning)}
 
@@ -100,7 +100,7 @@ def inherited_settings(environment: Mapping[str, str]) -> dict[str, str]:
 def situation_of(
     parsed: ParsedJob, mpi: MpiLibrary, observation: Observation, allowed: Allowed, host: Host
 ) -> Situation:
-    """All that knobs may look at, of a job and what was observed of it."""
+    """Return the situation for knobs: the job, and its observation."""
     job, nics = parsed.job, parsed.machine.nics
     return Situation(
         machine=parsed.machine,

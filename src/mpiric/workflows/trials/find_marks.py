@@ -1,7 +1,7 @@
-"""Marks of a program that is too long for whole runs: found in one run of it, fixed by runs that end there.
+"""Step markers of a program that is too long for complete runs.
 
-A first run shows what counts the program's steps (see `learn_marks`). Then runs of the
-original end at the mark that was chosen: it is one if all of them had done the same work.
+A first run shows a call or output line that counts the program's steps (see `learn_marks`). Then runs of the
+original end at the chosen marker. It is valid if all of them have done the same work.
 """
 
 from collections.abc import Callable
@@ -27,28 +27,28 @@ from mpiric.tuning.marks.agreement import disagreement, repeatable_hint
 from mpiric.tuning.marks.split import marks_of
 from mpiric.tuning.marks.window import MarkWindow, choose_window
 from mpiric.workflows.launch.fingerprints import program_name
-from mpiric.workflows.trials.learn_marks import MarkWishes, NoMarksError, learn_marks
+from mpiric.workflows.trials.learn_marks import MarkOptions, NoMarksError, learn_marks
 from mpiric.workflows.trials.recorded_runs import runtime_with_marks
 
 _ORIGINALS, _FEWEST = 3, 2  # runs to the mark: usual number, and the least if they are slow
 _SHARE = 0.5  # share of the budget for runs of the original
-_PATIENCE, _SLACK_S = 10.0, 30.0  # a run to the mark may take so many times as long as the first one
+_PATIENCE, _SLACK_S = 10.0, 30.0  # time limit of a run to the marker: factor of the first run, plus slack
 
 
 @dataclass(frozen=True)
 class FoundMarks:
-    """Marks that runs of the original agree on, and these runs."""
+    """Step markers that runs of the original agree on, and these runs."""
 
     pair: MarkPair
     window: MarkWindow
     why: str
     originals: tuple[Trial, ...]
-    recorded: Recorded | None = None  # of the run that they were found in
+    recorded: Recorded | None = None  # record of the first run
     why_unrecorded: str = ""
-    whole_marks: int | None = None  # of a whole run; None: none was seen to its end
+    whole_marks: int | None = None  # number of markers in a complete run; None: unknown
 
     def marks_of_length(self, length_s: float) -> float:
-        """How many marks a run of the original of this length makes."""
+        """Return the number of markers in a run of the original of this length."""
         splits = [trial.split for trial in self.originals if trial.split]
         start_s = median(split.start_s for split in splits)
         per_mark_s = median(split.per_mark_s or 0.0 for split in splits)
@@ -60,41 +60,41 @@ def find_marks(
     host: Host,
     narrator: Narrator,
     records: Path | None,
-    wishes: MarkWishes,
+    options: MarkOptions,
     budget: Budget | None = None,
 ) -> Plan[FoundMarks]:
-    """Find the marks of a program, at which the lab's runs end from now on. Raises NoMarksError.
+    """Find the step markers of a program, and end the lab's runs there from now on. Raises NoMarksError.
 
-    Those that are not fixed are looked for in a run that is recorded into ``records``. Runs that are not
-    needed leave half of the ``budget`` to other configurations.
+    Unless the markers are fixed, they are searched in a run that is recorded into ``records``. Optional runs
+    leave half of the ``budget`` to other configurations.
     """
 
     def has_room(run_s: float) -> bool:
         seconds = None if budget is None else budget.seconds
         return seconds is None or budget is None or budget.elapsed_s + run_s <= _SHARE * seconds
 
-    narrator.say("looking for what counts its steps")
-    recorded, why_unrecorded, whole_marks = None, "", wishes.whole_marks
-    if wishes.fixed is not None:
-        pair, window, why = wishes.fixed
+    narrator.say("looking for a call or an output line that counts its steps")
+    recorded, why_unrecorded, whole_marks = None, "", options.whole_marks
+    if options.fixed is not None:
+        pair, window, why = options.fixed
     else:
         assert records is not None
-        learned = yield from learn_marks(lab, host, records, wishes)
+        learned = yield from learn_marks(lab, host, records, options)
         pair, window, why = learned.pair, learned.window, learned.why
         recorded, why_unrecorded = learned.recorded, learned.why_unrecorded
         whole_marks = learned.whole_marks
     library = _library(pair, lab.situation, host)
-    chosen = wishes.fixed is not None or (wishes.named is not None and wishes.named.numbers is not None)
+    chosen = options.fixed is not None or (options.named is not None and options.named.numbers is not None)
     for _ in range(2):
         lab.probes = {Phase.OBSERVE: between(pair, library, ends=True)}
         originals = yield from _originals(window, has_room)
-        left = [trial.marks for trial in originals if trial.marks is not None]
-        if different := disagreement([crossings(marks, pair) for marks in left]):
+        marks_of_runs = [trial.marks for trial in originals if trial.marks is not None]
+        if different := disagreement([crossings(marks, pair) for marks in marks_of_runs]):
             hint = repeatable_hint(program_name(lab.situation.job))
             more = f" ({hint})" if hint else ""
             raise NoMarksError(f"its steps are not the same work in every run: {different}{more}")
         judged = choose_window(
-            [_of_first_rank(marks, pair) for marks in left], wishes.budget_s, wishes.after_s
+            [_of_first_rank(marks, pair) for marks in marks_of_runs], options.budget_s, options.after_s
         )
         if chosen or judged is None or judged.first <= pair.first + (pair.last - pair.first) // 10:
             break
@@ -110,7 +110,7 @@ def find_marks(
 
 
 def _library(pair: MarkPair, situation: Situation, host: Host) -> str:
-    """The runtime that sees the marks; "" where they are printed."""
+    """Return the path of the runtime that reports the markers; "" for output lines."""
     if pair.key.is_printed:
         return ""
     try:
@@ -120,7 +120,7 @@ def _library(pair: MarkPair, situation: Situation, host: Host) -> str:
 
 
 def _originals(window: MarkWindow, has_room: Callable[[float], bool]) -> Plan[list[Trial]]:
-    """Run the original to the mark a few times. Raises NoMarksError when a run does not end there."""
+    """Run the original to the marker a few times. Raises NoMarksError if a run does not end there."""
     originals: list[Trial] = []
     for _ in range(_ORIGINALS):
         limit_s = _PATIENCE * window.last_s + _SLACK_S
@@ -144,12 +144,12 @@ _FLAGS = {
 
 
 def _not_there(trial: Trial) -> str:
-    """Why a run of the original is of no use for comparing others with it, "" where it is."""
+    """Return the reason why a run of the original cannot be compared with others, "" if it can."""
     marks, split = trial.marks, trial.split
     if marks is None:
         return "its ranks recorded no step markers"
     if marks.runs > 1:
-        return f"the command starts {marks.runs} MPI programs, and marks are those of one"
+        return f"the command starts {marks.runs} MPI programs, and marks belong to one program"
     flags = {flag for rank in marks.ranks for flag in rank.flags}
     if why := next((why for flag, why in _FLAGS.items() if flag in flags), ""):
         return f"a run cannot end at a mark: {why}"

@@ -1,4 +1,4 @@
-"""What is wrong or improvable about the command as it stands, reported before anything is changed."""
+"""Findings on the unchanged command, reported before any setting is tried."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -14,7 +14,7 @@ _SUGGESTION = "try-"
 
 
 def findings_of(situation: Situation, space: SearchSpace | None = None) -> tuple[Finding, ...]:
-    """Inherited settings that do harm, then what the observation calls for, the most promising first.
+    """Return harmful inherited settings, then suggestions from the observation, the most promising first.
 
     With a ``space``, only its knobs are suggested, and knobs share a finding if the reason of one begins with
     the reason of the other.
@@ -49,7 +49,7 @@ def _suggestion(reason: str, values_of: Mapping[str, Sequence[str]]) -> Finding:
     return Finding(
         id=f"{_SUGGESTION}{','.join(values_of)}",
         says=reason,
-        evidence=f"what can change: {'; '.join(f'{text[:1].lower()}{text[1:]}' for text in sentences)}",
+        evidence=f"possible change: {'; '.join(f'{text[:1].lower()}{text[1:]}' for text in sentences)}",
         fix=f"try {', or '.join(settings)}",
     )
 

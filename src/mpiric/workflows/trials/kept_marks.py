@@ -1,4 +1,4 @@
-"""The marks of a tune, in its log: what its runs end at is not to change any more."""
+"""The step markers of a tune in its log, which are fixed for all its runs."""
 
 from collections.abc import Iterable
 from dataclasses import asdict
@@ -16,19 +16,19 @@ _EVENT = "marks"
 def keep_marks(
     log: TuneLog, pair: MarkPair, window: MarkWindow, why: str, whole_marks: int | None = None
 ) -> None:
-    """Note the marks that a tune's runs end at, and how many a whole run makes where that is known."""
+    """Log the step markers of a tune, and their number in a complete run if it is known."""
     length = {} if whole_marks is None else {"whole_marks": whole_marks}
     log.append(_EVENT, {"pair": asdict(pair), "window": asdict(window), "why": why, **length})
 
 
 def keep_objectives(log: TuneLog, originals: Iterable[Trial]) -> None:
-    """Note what runs came to that had ended before it was known at which mark, and what of them counts."""
+    """Log the objectives of runs that ended before the step markers were fixed."""
     for trial in originals:
         log.append(AMENDED, {"number": trial.number, "objective": trial.objective})
 
 
 def kept_marks(log: TuneEvents) -> tuple[MarkPair, MarkWindow, str] | None:
-    """Marks, their window, and why these; None of a tune whose runs were whole, or of another version."""
+    """Return the markers, their window, and the reason; None for complete runs or another version."""
     event = next((event for event in reversed(log.events) if event["event"] == _EVENT), {})
     try:
         pair, window = read_fields(MarkPair, event.get("pair")), read_fields(MarkWindow, event.get("window"))
@@ -39,7 +39,7 @@ def kept_marks(log: TuneEvents) -> tuple[MarkPair, MarkWindow, str] | None:
 
 
 def kept_whole_marks(log: TuneEvents) -> int | None:
-    """How many marks a whole run makes, where a tune has seen one to its end."""
+    """Return the number of markers in a complete run; None if no complete run was observed."""
     event = next((event for event in reversed(log.events) if event["event"] == _EVENT), {})
     number = event.get("whole_marks")
     return number if isinstance(number, int) and number > 0 else None

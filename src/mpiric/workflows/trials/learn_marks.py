@@ -1,7 +1,7 @@
-"""One run of the original that is looked at until something in it will do as marks.
+"""Observation of one run of the original until step markers are found.
 
-Calls of MPI come first. A program that makes hardly any, or whose ranks nothing can be loaded into, is
-counted by what it prints. Where the user has named a mark it is that one or none.
+MPI calls are preferred. Output lines serve as markers if the program makes few calls, or if nothing can be
+loaded into its ranks. A marker that the user has named is the only candidate.
 """
 
 import time
@@ -36,7 +36,7 @@ from mpiric.workflows.trials.recorded_runs import (
     runtime_with_marks,
 )
 
-WHOLE_RUNS = 40  # that fit into a budget: then runs are whole
+WHOLE_RUNS = 40  # number of complete runs in the budget from which on all runs are complete
 _LEAST_SEEN_S = 2.0
 _LOOK_EVERY_S = 0.5
 _CONFIRMED = 1.4  # times as long as until something was found that counts steps, it has to be seen
@@ -49,54 +49,56 @@ _STEEPEST = 2.0  # growth of the steps over what was seen, above which a call do
 
 
 @dataclass(frozen=True)
-class MarkWishes:
-    """What the user asks of marks."""
+class MarkOptions:
+    """Options for step markers."""
 
     budget_s: float
-    after_s: float = 0.0  # no mark before this time of the run
-    length_s: float | None = None  # of the run that is forecast
-    named: NamedMark | None = None  # the user's own
-    fixed: tuple[MarkPair, MarkWindow, str] | None = None  # by an interrupted tune or a baseline, and why
-    required: bool = False  # whole runs would be of no use
-    whole_marks: int | None = None  # calls of a whole run, as an interrupted tune has seen one
+    after_s: float = 0.0  # earliest time of a marker in a run
+    length_s: float | None = None  # duration of the production run to forecast
+    named: NamedMark | None = None  # marker of --mark
+    fixed: tuple[MarkPair, MarkWindow, str] | None = (
+        None  # markers of an interrupted tune or a baseline, and the reason
+    )
+    required: bool = False  # complete runs would be useless
+    whole_marks: int | None = None  # number of calls in a complete run of an interrupted tune
 
     @property
     def long_s(self) -> float:
-        """Length from which on runs are not whole."""
+        """Return the duration above which runs end at a marker."""
         return self.budget_s / WHOLE_RUNS
 
 
 class NoMarksError(MpiricError):
-    """A program without marks, and why. ``whole`` is the run that was looked at, if it came to its end."""
+    """A program has no step markers; ``complete`` is the observed run if it was complete."""
 
-    def __init__(self, message: str, whole: Recordings | None = None) -> None:
+    def __init__(self, message: str, complete: Recordings | None = None) -> None:
         super().__init__(message)
-        self.whole = whole or Recordings()
+        self.complete = complete or Recordings()
 
 
 @dataclass(frozen=True)
 class LearnedMarks:
-    """Marks that one run shows, why these, and the record of the run where it left one."""
+    """Step markers of one run, the reason for them, and the record of the run if it has one."""
 
     pair: MarkPair
     window: MarkWindow
     why: str
     recorded: Recorded | None = None
     why_unrecorded: str = ""
-    whole_marks: int | None = None  # calls of the whole run; None: it was not seen to its end
+    whole_marks: int | None = None  # number of calls in the complete run; None: unknown
 
 
 @dataclass(frozen=True)
-class _Found:
-    """What a run offers as marks; no window where that is nothing."""
+class _Proposal:
+    """Step markers proposed by a run; without a window if there are none."""
 
     choice: MarkChoice
     window: MarkWindow | None = None
-    calls: int = 0  # of rank 0
-    too_steep: MarkKey | None = None  # refused, as its steps grow or shrink too much
+    calls: int = 0  # number of calls on rank 0
+    too_steep: MarkKey | None = None  # refused marker, whose steps grow or shrink too much
 
 
-def learn_marks(lab: Lab, host: Host, records: Path, wishes: MarkWishes) -> Plan[LearnedMarks]:
+def learn_marks(lab: Lab, host: Host, records: Path, options: MarkOptions) -> Plan[LearnedMarks]:
     """Run the original until marks are found in it, for no longer than the budget. Raises NoMarksError."""
     directory = records / f"steps-{lab.count + 1}"
     try:
@@ -104,10 +106,10 @@ def learn_marks(lab: Lab, host: Host, records: Path, wishes: MarkWishes) -> Plan
         unloadable = ""
     except MpiricError as error:
         unloadable = error.message
-    if unloadable and wishes.named and not wishes.named.key.is_printed:
-        raise NoMarksError(f"the mark {wishes.named.text} cannot be seen: {unloadable}")
+    if unloadable and options.named and not options.named.key.is_printed:
+        raise NoMarksError(f"the mark {options.named.text} cannot be seen: {unloadable}")
     output = OutputFollower(lab.next_stdout)
-    watch = _Watch(None if unloadable else directory, output, wishes, time.monotonic())
+    watch = _Watch(None if unloadable else directory, output, options, time.monotonic())
     early_end = EarlyEnd(watch.will_do, every_s=EVERY_S)
     if unloadable:
         run = Run(Configuration(), Phase.RECORD, probe=WholeRun(early_end=early_end))
@@ -126,11 +128,11 @@ def learn_marks(lab: Lab, host: Host, records: Path, wishes: MarkWishes) -> Plan
     pace = run_pace(recorded.record) if recorded else None
     if pace is not None and trial.came_early and watch.seen_s > 0:
         pace = pace.seen_until(watch.seen_s)  # a busy node may take long to end the ranks
-    result = watch.found(pace, why, at_end=True)
+    result = watch.proposal(pace, why, at_end=True)
     if result.window is None or result.choice.key is None:
         raise NoMarksError(result.choice.why, _whole(trial, recorded))
-    is_free = wishes.named is None and not wishes.required
-    if is_free and not trial.came_early and trial.wall_s <= wishes.long_s:
+    is_free = options.named is None and not options.required
+    if is_free and not trial.came_early and trial.wall_s <= options.long_s:
         # The first run was longer: it compiled code for later runs, or was disturbed.
         raise NoMarksError(f"a second run took {trial.wall_s:.3g} s only", _whole(trial, recorded))
     if is_free and is_most_of(result.window, trial):
@@ -138,8 +140,8 @@ def learn_marks(lab: Lab, host: Host, records: Path, wishes: MarkWishes) -> Plan
         raise NoMarksError(until_s, _whole(trial, recorded))
     numbers = result.window.first, result.window.last
     pair = MarkPair(result.choice.key, *numbers, on_rank_0_alone=result.choice.on_rank_0_alone)
-    reasons = [result.choice.why, *(_told_of(pair.key, recorded, watch, host) if recorded else ())]
-    is_counted = not trial.came_early and wishes.named is None
+    reasons = [result.choice.why, *(_describe(pair.key, recorded, watch, host) if recorded else ())]
+    is_counted = not trial.came_early and options.named is None
     return LearnedMarks(
         pair,
         result.window,
@@ -160,8 +162,8 @@ def is_most_of(window: MarkWindow, trial: Trial) -> bool:
     return not trial.came_early and window.last_s > _MOST * trial.wall_s
 
 
-def _told_of(key: MarkKey, recorded: Recorded, watch: "_Watch", host: Host) -> Iterator[str]:
-    """The function that makes the calls of a key, and how many of them come for a line of the output."""
+def _describe(key: MarkKey, recorded: Recorded, watch: "_Watch", host: Host) -> Iterator[str]:
+    """Yield the function that makes the calls of a key, and the number of calls per line of output."""
     first = without_library_places(run_pace(recorded.record)).first_rank
     module, plus, offset = key.place.rpartition("+")
     paths = {path for _, path in modules_of(recorded.record.ranks[0].facts)} if plus else set()
@@ -178,11 +180,11 @@ def _told_of(key: MarkKey, recorded: Recorded, watch: "_Watch", host: Host) -> I
 
 @dataclass
 class _Watch:
-    """Looks at a run while it is under way: at rank 0's record, and at what is printed."""
+    """Observes a run in progress: the record of rank 0, and the output."""
 
-    directory: Path | None  # None: there is no record
+    directory: Path | None  # None: the run is not recorded
     output: OutputFollower
-    wishes: MarkWishes
+    options: MarkOptions
     begun_s: float
     _next_s: float = 0.0
     _seen_key: MarkKey | None = None  # counter of the steps in the last look
@@ -191,33 +193,33 @@ class _Watch:
     seen_s: float = 0.0  # progress of rank 0 at the last look; 0: unknown
 
     def will_do(self) -> bool:
-        """Whether what was seen holds marks, or is all that the budget allows for."""
+        """Return whether step markers were found, or the budget allows no longer look."""
         now_s = time.monotonic()
         self.output.look()
-        seen_s, least_s = now_s - self.begun_s, max(_LEAST_SEEN_S, self.wishes.long_s)
+        seen_s, least_s = now_s - self.begun_s, max(_LEAST_SEEN_S, self.options.long_s)
         if now_s < self._next_s or seen_s < least_s:
             return False
         self._next_s = now_s + _LOOK_EVERY_S
-        if seen_s > self.wishes.budget_s + self.wishes.after_s:
+        if seen_s > self.options.budget_s + self.options.after_s:
             return True
         if self.directory is None:
-            result = self.found(None, "")
+            result = self.proposal(None, "")
         else:
             pace = self._pace_so_far(self.directory)
             self.seen_s = pace.first_rank.seen_s if pace and pace.first_rank else 0.0
             self._calls_are_late = seen_s > _LONGEST_LOOK * least_s
-            result = self.found(pace, "", printed_too=seen_s > 2 * least_s)
+            result = self.proposal(pace, "", printed_too=seen_s > 2 * least_s)
         if result.window is None:
             return False
-        if self.wishes.named is not None:
+        if self.options.named is not None:
             return True
         # A counter of a long set-up ends with it: a longer look has to find the same counter.
         key = result.choice.key
         if self._seen_key != key:
             self._seen_key, self._seen_key_s = key, seen_s
-        if seen_s > max(least_s, _LOOK_SHARE * self.wishes.budget_s):
+        if seen_s > max(least_s, _LOOK_SHARE * self.options.budget_s):
             return True
-        may_end_soon = self.wishes.length_s is None and seen_s < _END_SHARE * self.wishes.budget_s
+        may_end_soon = self.options.length_s is None and seen_s < _END_SHARE * self.options.budget_s
         is_changing = abs(result.window.growth) > _STEADY and seen_s < _LONGEST_LOOK * least_s
         return seen_s >= _CONFIRMED * self._seen_key_s and not is_changing and not may_end_soon
 
@@ -227,20 +229,23 @@ class _Watch:
         try:
             return run_pace(read_file(path)) if path else None
         except MpiricError:
-            return None  # it is being written
+            return None  # the file is being written
 
-    def found(
+    def proposal(
         self, pace: RunPace | None, why: str, *, printed_too: bool = True, at_end: bool = False
-    ) -> _Found:
-        """What the run offers; ``why`` there is no pace, ``at_end`` when all ranks can be seen."""
-        named = self.wishes.named
+    ) -> _Proposal:
+        """Return the markers that the run proposes.
+
+        ``why`` is the reason for a missing pace; ``at_end``: the pace holds all ranks.
+        """
+        named = self.options.named
         if named is not None and named.key.is_printed:
             return self._printed(named)
         if pace is not None and named is not None:
-            whole = pace if at_end else replace(pace, world_size=len(pace.ranks))
-            return self._judged(*choose_named(whole, named))
+            complete = pace if at_end else replace(pace, world_size=len(pace.ranks))
+            return self._judged(*choose_named(complete, named))
         if pace is None:
-            calls = _Found(MarkChoice(None, why, few_calls=True))
+            calls = _Proposal(MarkChoice(None, why, few_calls=True))
         else:
             calls = self._counted(without_library_places(pace))
         is_printed_of_use = calls.choice.few_calls or self._calls_are_late
@@ -249,9 +254,9 @@ class _Watch:
         printed = self._printed(None)
         if printed.window is not None:
             return printed
-        return _Found(MarkChoice(None, f"{why or calls.choice.why}, and {printed.choice.why}"))
+        return _Proposal(MarkChoice(None, f"{why or calls.choice.why}, and {printed.choice.why}"))
 
-    def _counted(self, pace: RunPace) -> _Found:
+    def _counted(self, pace: RunPace) -> _Proposal:
         """Choose the calls that count steps, more frequent ones if the steps of the rarest grow."""
         first = result = self._judged(pace, choose_key(pace))
         while result.too_steep is not None:
@@ -259,7 +264,7 @@ class _Watch:
             result = self._judged(pace, choose_key(pace))
         return result if result.window is not None else first
 
-    def _printed(self, named: NamedMark | None) -> _Found:
+    def _printed(self, named: NamedMark | None) -> _Proposal:
         printed = self.output.printed(self.begun_s, time.monotonic())
         pace = printed_pace(printed, named.key if named else None)
         if named is None:
@@ -267,29 +272,29 @@ class _Watch:
         calls = pace.ranks[0].of(named.key)
         if calls is None:
             lines = f"{len(printed.lines)} lines in {printed.seen_s:.3g} s"
-            return _Found(MarkChoice(None, f"the mark {named.text} matches none of its {lines}"))
+            return _Proposal(MarkChoice(None, f"the mark {named.text} matches none of its {lines}"))
         return self._judged(pace, MarkChoice(named.key, f"named by --mark, {calls.calls} times"))
 
-    def _judged(self, pace: RunPace, choice: MarkChoice) -> _Found:
+    def _judged(self, pace: RunPace, choice: MarkChoice) -> _Proposal:
         first = pace.first_rank
         calls = first.of(choice.key) if first is not None and choice.key is not None else None
         if first is None or calls is None:
-            return _Found(choice)
+            return _Proposal(choice)
         window = self._window(calls)
         if window is not None and not -_STEEPEST / (1 + _STEEPEST) <= window.growth <= _STEEPEST:
             times = 1 + window.growth
             name = "its output" if calls.key.is_printed else mark_name(calls.key)
             change = f"{times:.3g} times longer" if times > 1 else f"{1 / times:.3g} times shorter"
             choice = replace(choice, key=None, why=f"the steps that {name} counts become {change}")
-            return _Found(choice, too_steep=calls.key)
+            return _Proposal(choice, too_steep=calls.key)
         if window is None:
             name = "its output" if calls.key.is_printed else mark_name(calls.key)
-            seen = f"{calls.calls:,} times in {first.seen_s:.3g} s"
-            choice = replace(choice, key=None, why=f"{name} came {seen}: too few steps were seen")
-        return _Found(choice, window, calls.calls)
+            times_seen = f"{calls.calls:,} times in {first.seen_s:.3g} s"
+            choice = replace(choice, key=None, why=f"{name} came {times_seen}: too few steps were seen")
+        return _Proposal(choice, window, calls.calls)
 
     def _window(self, calls: KeyPace) -> MarkWindow | None:
-        named = self.wishes.named
+        named = self.options.named
         if named is not None and named.numbers is not None:
             return window_of(calls, *named.numbers)
-        return choose_window([calls], self.wishes.budget_s, self.wishes.after_s)
+        return choose_window([calls], self.options.budget_s, self.options.after_s)

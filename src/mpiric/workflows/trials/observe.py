@@ -1,4 +1,4 @@
-"""The unchanged command run a few times: does it work, how long does it take, what do its ranks look like."""
+"""Observation of the unchanged command: a few runs show its results, its duration and its ranks."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,88 +24,94 @@ from mpiric.workflows.launch.parse_job import (
     resolve_mpi,
     serving,
 )
-from mpiric.workflows.trials.behaviour import observed_behaviour
 from mpiric.workflows.trials.expected import expected_ranks, known_situation, observation_of, situation_of
 from mpiric.workflows.trials.find_marks import FoundMarks, find_marks
-from mpiric.workflows.trials.learn_marks import MarkWishes, NoMarksError
+from mpiric.workflows.trials.learn_marks import MarkOptions, NoMarksError
 from mpiric.workflows.trials.original_runs import DISTURBED_RUNS, OriginalRuns
-from mpiric.workflows.trials.recorded_runs import not_recorded, record_original
+from mpiric.workflows.trials.recorded_runs import not_recorded, observed_behaviour, record_original
 
 _WITHOUT_NAME = "leave out --mark: mpiric looks for one itself, and runs are whole where there is none"
 _MPMD = "; its ranks run several programs (MPMD), each with calls of its own"
 _WITHOUT_MPI = "the program makes no MPI call: only settings that need none are tried"
-_LATER_LOOKS = (3.0, 6.0)  # times the first one, where this ended before the ranks were up
+_LATER_LOOKS = (
+    3.0,
+    6.0,
+)  # durations of later looks relative to the first, which ended before the ranks were up
 _LONG_S = 120.0  # a program that takes longer is looked at twice, not three times
 
 
 @dataclass(frozen=True)
 class Observed:
-    """What the runs of the original have shown."""
+    """Result of the runs of the original."""
 
     situation: Situation
-    originals: tuple[Trial, ...]  # every run of it that ended well, in order
-    recorded: tuple[Recorded, ...] = ()  # what those of phase RECORD have left, the last one last
-    notes: tuple[str, ...] = ()  # why there is no record
-    marks: FoundMarks | None = None  # at which its runs end; None: they are whole
-    marks_why: str = ""  # why it has none, though it is long
+    originals: tuple[Trial, ...]  # all successful runs of the original, in order
+    recorded: tuple[Recorded, ...] = ()  # records of the runs of phase RECORD, in order
+    notes: tuple[str, ...] = ()  # reason for a missing record
+    marks: FoundMarks | None = None  # step markers where runs end; None: complete runs
+    marks_why: str = ""  # reason why a long program has no markers
 
 
 @dataclass(frozen=True)
 class Observing:
-    """How a job is observed."""
+    """Options of the observation."""
 
     allowed: Allowed = EVERYTHING
     compare: bool = False  # whether later runs have to print and write what these do
     records: Path | None = None  # directory for records of its runs; None: they are not recorded
-    wishes: MarkWishes | None = None  # with them a long program runs to a step marker, where it has one
+    mark_options: MarkOptions | None = (
+        None  # end the runs of a long program at a step marker; None: complete runs
+    )
     budget: Budget | None = None  # runs to the end are made for as long as it lasts; None: without limit
 
 
 def observe(lab: Lab, parsed: ParsedJob, host: Host, narrator: Narrator, how: Observing) -> Plan[Observed]:
-    """Run the original two or three times and learn from it what every other run is held against.
+    """Run the original two or three times, and learn the reference for all other runs.
 
-    It runs untouched first, then with the recording runtime in its ranks, where it can be recorded.
+    It runs untouched first, then with the recording runtime in its ranks, if possible.
 
-    Raises ProgramFailedError, with the program's last words, when it does not work as it stands, and
-    MpiricError when the budget is over before its first run is.
+    Raises ProgramFailedError, with the end of the output, if the unchanged command fails, and MpiricError if
+    the budget ends before the first run.
     """
-    allowed, records, wishes = how.allowed, how.records, how.wishes
+    allowed, records, options = how.allowed, how.records, how.mark_options
     lab.situation = known_situation(parsed, host, allowed)
     runs = OriginalRuns(parsed.job.argv, how.budget)
     ranks = parsed.job.ranks or 1 if parsed.nodes == 1 else 1
-    if wishes is not None:
-        yield from runs.untouched(after(wishes.long_s))
+    if options is not None:
+        yield from runs.untouched(after(options.long_s))
         is_local = (
             parsed.nodes == 1
             and bool(parsed.job.launcher_words)
             and not parsed.job.launcher.serves_every_library
         )
         for times in _LATER_LOOKS:
-            if not runs.whole and is_local and not _are_up(runs.seen[-1].ranks, ranks, host):
-                yield from runs.untouched(after(times * wishes.long_s))
+            if not runs.whole and is_local and not _are_up(runs.untouched_runs[-1].ranks, ranks, host):
+                yield from runs.untouched(after(times * options.long_s))
     else:
         yield from runs.to_the_end()
-    required = wishes is not None and wishes.required
+    required = options is not None and options.required
     is_long = not runs.whole or required
-    if wishes is not None and len(runs.seen) > 1:  # a later look may have seen the whole of a long run
-        is_long = is_long or runs.wall_s > wishes.long_s
-    if not is_long and len(runs.seen[0].ranks) < ranks and runs.that_fit(2):
+    if (
+        options is not None and len(runs.untouched_runs) > 1
+    ):  # a later look may have seen the whole of a long run
+        is_long = is_long or runs.wall_s > options.long_s
+    if not is_long and len(runs.untouched_runs[0].ranks) < ranks and runs.that_fit(2):
         yield from runs.untouched()  # a short run may end before all its ranks are seen
     observation = _seen(runs, parsed, host)
     mpi = resolve_mpi(parsed, observation, host)
     parsed = serving(parsed, mpi, observation, host)
     lab.situation = situation = situation_of(parsed, mpi, observation, allowed, host)
     marks_why = ""
-    if is_long and wishes is not None and (records is not None or wishes.fixed):
+    if is_long and options is not None and (records is not None or options.fixed):
         try:
-            found = yield from find_marks(lab, host, narrator, records, wishes, how.budget)
-            return _at_marks(found, lab, wishes, compare=how.compare)
+            marks = yield from find_marks(lab, host, narrator, records, options, how.budget)
+            return _at_marks(marks, lab, options, compare=how.compare)
         except NoMarksError as error:
             marks_why = error.message + (_MPMD if parsed.job.is_of_several_programs else "")
             if required:
-                raise MpiricError(marks_why, hint=_WITHOUT_NAME if wishes.named else "") from error
+                raise MpiricError(marks_why, hint=_WITHOUT_NAME if options.named else "") from error
             lab.probes, lab.judge.at_mark = {}, None
-            runs.add(error.whole)
+            runs.add(error.complete)
             narrator.say(f"no marks, so that runs are whole: {marks_why}")
             if not runs.whole:
                 yield from runs.to_the_end(marks_why)
@@ -118,14 +124,14 @@ def observe(lab: Lab, parsed: ParsedJob, host: Host, narrator: Narrator, how: Ob
         narrator.say(_WITHOUT_MPI)
     behaviour = observed_behaviour(runs.recorded.recorded, situation)
     situation = replace(situation, observation=replace(situation.observation, behaviour=behaviour))
-    # With one run there is time for no other that would be compared with it.
+    # After a single run no time is left for another run to compare with it.
     lab.judge.learn(runs.whole, compare=how.compare and len(runs.whole) > 1)
     lab.situation = situation
     return Observed(situation, runs.whole, runs.recorded.recorded, notes, marks_why=marks_why)
 
 
 def _are_up(observed: tuple[RankSeen, ...], ranks: int, host: Host) -> bool:
-    """Return whether ranks were seen as they run, and not the launcher before it became them."""
+    """Return whether all ranks were seen running, and not the launcher process before its exec."""
 
     def is_up(rank: RankSeen) -> bool:
         if any("/libc.so" in path or "/libc-" in path for path in rank.libraries):
@@ -137,13 +143,13 @@ def _are_up(observed: tuple[RankSeen, ...], ranks: int, host: Host) -> bool:
 
 
 def _run_whole(runs: OriginalRuns, lab: Lab, host: Host, records: Path | None) -> Plan[None]:
-    """Make the runs to their end that the budget allows: untouched, recorded, and again if disturbed."""
-    wanted = 2 if runs.whole[0].wall_s > _LONG_S else 3
-    if runs.that_fit(wanted) and not runs.has_whole_untouched:
+    """Make the complete runs that the budget allows: untouched, recorded, and more if one was disturbed."""
+    usual = 2 if runs.whole[0].wall_s > _LONG_S else 3
+    if runs.that_fit(usual) and not runs.has_whole_untouched:
         yield from runs.untouched()
     if records is not None:
-        runs.add((yield from record_original(lab, host, records, runs.that_fit(wanted))))
-    while runs.that_fit(wanted):
+        runs.add((yield from record_original(lab, host, records, runs.that_fit(usual))))
+    while runs.that_fit(usual):
         yield from runs.untouched()
     for _ in range(DISTURBED_RUNS):
         if runs.is_disturbed and runs.that_fit(len(runs.whole) + 1):
@@ -157,45 +163,50 @@ def _makes_no_mpi_call(runs: OriginalRuns, observation: Observation, records: Pa
     """
     if observation.mpi_names or runs.recorded.recorded or not runs.recorded.trials:
         return False
-    if any(is_mpi_library(path) for trial in runs.seen for rank in trial.ranks for path in rank.libraries):
+    if any(
+        is_mpi_library(path)
+        for trial in runs.untouched_runs
+        for rank in trial.ranks
+        for path in rank.libraries
+    ):
         return False
     return not any(is_file(path) for path in records.rglob("*"))
 
 
-def _at_marks(found: FoundMarks, lab: Lab, wishes: MarkWishes, *, compare: bool) -> Observed:
-    """What is known of a program whose runs end at a mark. Raises NoMarksError without an objective there."""
+def _at_marks(marks: FoundMarks, lab: Lab, options: MarkOptions, *, compare: bool) -> Observed:
+    """Return the observation of runs that end at a marker. Raises NoMarksError without an objective there."""
     judge, situation = lab.judge, lab.situation
-    judge.learn_at_mark(found.pair, found.originals, compare=compare)
-    if wishes.length_s is not None:
-        judge.marks_of_length = found.marks_of_length(wishes.length_s)
-    elif found.whole_marks is not None:
-        judge.marks_of_length = float(found.whole_marks)
-    recorded = (found.recorded,) if found.recorded else ()
+    judge.learn_at_mark(marks.pair, marks.originals, compare=compare)
+    if options.length_s is not None:
+        judge.marks_of_length = marks.marks_of_length(options.length_s)
+    elif marks.whole_marks is not None:
+        judge.marks_of_length = float(marks.whole_marks)
+    recorded = (marks.recorded,) if marks.recorded else ()
     observation = replace(
         situation.observation,
-        wall_s=median(trial.wall_s for trial in found.originals),
+        wall_s=median(trial.wall_s for trial in marks.originals),
         behaviour=observed_behaviour(recorded, situation),
     )
     situation = replace(situation, observation=observation)
     launch = render(Configuration(), situation)
     try:
-        originals = tuple(judge.valued(trial, launch, situation) for trial in found.originals)
+        originals = tuple(judge.valued(trial, launch, situation) for trial in marks.originals)
     except MpiricError as error:
         raise NoMarksError(f"before the mark {error.message}") from error
     lab.situation = situation
-    notes = (not_recorded(found.why_unrecorded),) if found.why_unrecorded else ()
-    return Observed(situation, originals, recorded, notes, marks=found)
+    notes = (not_recorded(marks.why_unrecorded),) if marks.why_unrecorded else ()
+    return Observed(situation, originals, recorded, notes, marks=marks)
 
 
 def _seen(runs: OriginalRuns, parsed: ParsedJob, host: Host) -> Observation:
-    """What untouched runs have shown: in recorded ones, the runtime would be among what the ranks load."""
-    fullest = max(reversed(runs.seen), key=lambda trial: len(trial.ranks))
+    """Return the observation of untouched runs; the ranks of recorded ones also load the runtime."""
+    fullest = max(reversed(runs.untouched_runs), key=lambda trial: len(trial.ranks))
     ranks = fullest.ranks or expected_ranks(parsed, host)
     ranks = tuple(_preloadable(rank, parsed.job, host) for rank in ranks)
     return observation_of(ranks, parsed, host, runs.wall_s, fullest.wall_s)
 
 
 def _preloadable(rank: RankSeen, job: Job, host: Host) -> RankSeen:
-    """A rank, without libraries where its program is static: those that it opens let nothing be preloaded."""
+    """Return a rank, without libraries if its program is static and therefore ignores preloads."""
     elf = host.elf(rank.program) if rank.libraries and job.container is None else None
     return replace(rank, libraries=()) if elf is not None and not elf.interpreter else rank

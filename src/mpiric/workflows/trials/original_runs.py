@@ -1,4 +1,4 @@
-"""Runs of the unchanged command, as many of them as the budget has room for."""
+"""Runs of the unchanged command, as many as fit into the budget."""
 
 from dataclasses import dataclass, field
 from math import inf
@@ -16,45 +16,45 @@ from mpiric.tuning.budget import Budget
 from mpiric.workflows.trials.recorded_runs import Recordings
 
 _MORE_TIME = (
-    "a larger --budget (a proof takes some twenty runs), a smaller input, --mark for what counts its steps, "
+    "a larger --budget (a proof takes some twenty runs), a smaller input, --mark for a call of each step, "
     "or --to-the-end, which stops no run"
 )
 _PATIENCE, _SLACK_S = 4.0, 5.0  # limit of a run: factor of the longest run before it, plus slack
 _MOST_FAILURES = 3  # failures in a row
-_FEWEST = 2  # whole runs that outputs are compared with; more may take no more than half of the budget
+_FEWEST = 2  # complete runs needed to compare outputs; further runs take at most half of the budget
 _SHARE = 0.5
-_DISTURBED = 1.3  # times the quickest run: no program varies so much by itself
-DISTURBED_RUNS = 2  # more of them, where one was disturbed
+_DISTURBED = 1.3  # time relative to the quickest run, above which a run was disturbed
+DISTURBED_RUNS = 2  # further runs if one was disturbed
 
 
 @dataclass
 class OriginalRuns:
-    """The runs so far; without a ``budget`` there is room for any."""
+    """The runs so far; without a ``budget`` their number is not limited."""
 
     argv: tuple[str, ...]
     budget: Budget | None
-    seen: list[Trial] = field(default_factory=list)  # untouched ones, whole or ended early
+    untouched_runs: list[Trial] = field(default_factory=list)  # complete or ended early
     recorded: Recordings = field(default_factory=Recordings)
 
     @property
     def whole(self) -> tuple[Trial, ...]:
-        """Runs that went to their end, untouched ones first."""
+        """Return the complete runs, untouched ones first."""
         return (*self._untouched, *self.recorded.trials)
 
     @property
     def has_whole_untouched(self) -> bool:
-        """Whether a run that was not recorded went to its end."""
+        """Return whether an untouched run was complete."""
         return bool(self._untouched)
 
     @property
     def wall_s(self) -> float:
-        """How long a run takes: of two the faster, as others can only make a run slower.
+        """Return the duration of a run: of two the faster one, as disturbances only make a run slower.
 
-        Where all were ended early, it takes at least as long as the longest of them.
+        If all runs ended early, the longest of them is a lower bound.
         """
         if runs := self._untouched or self.recorded.trials:
             return median_low(trial.wall_s for trial in runs)
-        return max(trial.wall_s for trial in self.seen)
+        return max(trial.wall_s for trial in self.untouched_runs)
 
     @property
     def is_disturbed(self) -> bool:
@@ -64,14 +64,14 @@ class OriginalRuns:
 
     @property
     def _untouched(self) -> list[Trial]:
-        return [trial for trial in self.seen if not trial.came_early]
+        return [trial for trial in self.untouched_runs if not trial.came_early]
 
-    def that_fit(self, wanted: int) -> int:
-        """Return how many more runs the budget allows, up to ``wanted`` whole ones.
+    def that_fit(self, limit: int) -> int:
+        """Return how many more runs the budget allows, up to ``limit`` complete ones.
 
         Runs beyond the fewest leave half of the budget to other configurations.
         """
-        missing = max(0, wanted - len(self.whole))
+        missing = max(0, limit - len(self.whole))
         if self.budget is None or self.budget.seconds is None or not missing:
             return missing
         run_s, left_s = max(self.wall_s, 1e-9), self.budget.remaining_s
@@ -79,16 +79,16 @@ class OriginalRuns:
         return min(missing, max(needed, int((left_s - (1 - _SHARE) * self.budget.seconds) / run_s)))
 
     def add(self, more: Recordings) -> None:
-        """Count recorded runs among them."""
-        mine = self.recorded
+        """Add recorded runs."""
+        old = self.recorded
         self.recorded = Recordings(
-            (*mine.trials, *more.trials), (*mine.recorded, *more.recorded), (*mine.notes, *more.notes)
+            (*old.trials, *more.trials), (*old.recorded, *more.recorded), (*old.notes, *more.notes)
         )
 
     def untouched(self, early_end: EarlyEnd | None = None) -> Plan[Trial]:
-        """Make a run that is not recorded; repeat a run that fails after others have worked.
+        """Make an untouched run; repeat it if it fails after others have worked.
 
-        Raises ProgramFailedError, with the program's last words, when it does not work as it stands.
+        Raises ProgramFailedError, with the end of the output, if the unchanged command fails.
         """
         longest_s = max((trial.wall_s for trial in self.whole), default=None)
         limit_s = None if longest_s is None else _PATIENCE * longest_s + _SLACK_S
@@ -99,13 +99,13 @@ class OriginalRuns:
                 break
             if limit_s is None or failures == _MOST_FAILURES:
                 raise program_failed(self.argv, trial)
-        self.seen.append(trial)
+        self.untouched_runs.append(trial)
         return trial
 
     def to_the_end(self, marks_why: str = "") -> Plan[None]:
-        """Make one for as long as the budget lasts. Raises MpiricError when it is over before the run is.
+        """Make a complete run within the budget. Raises MpiricError if the budget ends before the run.
 
-        ``marks_why`` says why runs cannot end at a mark.
+        ``marks_why`` is the reason why runs cannot end at a step marker.
         """
         left_s = inf if self.budget is None else self.budget.remaining_s
         if left_s > 0:
@@ -122,7 +122,7 @@ class OriginalRuns:
 
 
 def program_failed(argv: tuple[str, ...], trial: Trial) -> ProgramFailedError:
-    """The error for a command that does not work unchanged, with the end of what it printed."""
+    """Return the error for an unchanged command that fails, with the end of its output."""
     printed = _tail(trial.stderr) or _tail(trial.stdout)
     end = f"; it printed:\n{printed}" if printed else "; it printed nothing"
     return ProgramFailedError(

@@ -1,14 +1,17 @@
-"""Runs with the recording runtime in their ranks: what the program does, in facts.
+"""Runs with the recording runtime in their ranks, and the behaviour of the program according to them.
 
-A run that is recorded takes a little longer, and one that exchanges messages of a few bytes may take a third
-longer: these runs are of a phase of their own and compared with no other.
+A recorded run takes a little longer, up to a third for a program with many messages of a few bytes. Therefore
+recorded runs have their own phase and are not compared with others.
 """
 
+import os
+import re
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mpiric import mpis
+from mpiric import knobs, mpis
 from mpiric.host.facts.elf import read_embedded_texts
 from mpiric.host.host import Host
 from mpiric.host.processes.early_end import EarlyEnd
@@ -16,22 +19,25 @@ from mpiric.host.secrets import masked
 from mpiric.lab.lab import Lab
 from mpiric.lab.probes import WholeRun
 from mpiric.lab.recording import Recorded, Recorder, read_recorded, recorder_of
+from mpiric.model.behaviour import Behaviour
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
+from mpiric.model.profile import FileTotal
 from mpiric.model.quoting import sh_command
 from mpiric.model.run import Plan, Run
 from mpiric.model.situation import Observation, Situation
 from mpiric.model.translation import family_above
 from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.profile.behaviour import behaviour_of, merged
 from mpiric.workflows.launch.loadable import why_not_loadable
 from mpiric.workflows.launch.parse_job import program_path
 
 _SWITCH = b"MPIRIC_MARK_OUT"
-_PATIENCE, _SLACK_S = 4.0, 10.0  # a recorded run may take so many times as long as an untouched one
+_PATIENCE, _SLACK_S = 4.0, 10.0  # time limit of a recorded run: factor of an untouched run, plus slack
 
 
 def recorder_for(situation: Situation, host: Host) -> Recorder:
-    """The recorder for a program whose ranks were seen. Raises MpiricError where nothing can be loaded."""
+    """Return the recorder for observed ranks. Raises MpiricError if nothing can be loaded."""
     if reason := unrecordable(situation.observation):
         raise MpiricError(reason)
     path = program_path(situation.job, host)
@@ -45,7 +51,7 @@ def recorder_for(situation: Situation, host: Host) -> Recorder:
 
 
 def unrecordable(observation: Observation) -> str:
-    """Why nothing can be loaded into the ranks that were seen, "" where it can."""
+    """Return the reason why nothing can be loaded into the observed ranks, "" if it can."""
     if not observation.ranks:
         return "no rank was seen"
     if observation.is_dynamic:
@@ -54,7 +60,7 @@ def unrecordable(observation: Observation) -> str:
 
 
 def runtime_with_marks(situation: Situation, host: Host) -> str:
-    """Path of the runtime for this program. Raises MpiricError where it cannot carry marks."""
+    """Return the path of the runtime for this program. Raises MpiricError if it has no step markers."""
     recorder = recorder_for(situation, host)
     if not read_embedded_texts(recorder.library, _SWITCH):
         raise MpiricError("the runtime of this installation is older than marks")
@@ -89,7 +95,7 @@ def recorded_by(trial: Trial, lab: Lab, directory: Path) -> Recorded:
 
 @dataclass(frozen=True)
 class Recordings:
-    """Runs that ended well, what they have left, and why there is no more."""
+    """Successful recorded runs, their records, and the reason for missing ones."""
 
     trials: tuple[Trial, ...] = ()
     recorded: tuple[Recorded, ...] = ()
@@ -97,13 +103,13 @@ class Recordings:
 
 
 def record_original(lab: Lab, host: Host, records: Path, runs: int) -> Plan[Recordings]:
-    """Run the original ``runs`` times recorded, each into a directory of its own in ``records``.
+    """Record ``runs`` runs of the original, each into its own directory in ``records``.
 
-    The first run that leaves no record, or fails, is the last one: whether the program or the recording
-    failed, an untouched run will show.
+    The first run that fails or leaves no record is the last one. A later untouched run shows whether the
+    program or the recording failed.
     """
-    shutil.rmtree(records, ignore_errors=True)  # of an interrupted tune
-    made: list[Trial] = []
+    shutil.rmtree(records, ignore_errors=True)  # records of an interrupted tune
+    trials: list[Trial] = []
     recorded: list[Recorded] = []
     limit_s = _PATIENCE * lab.situation.observation.wall_s + _SLACK_S
     try:
@@ -112,16 +118,54 @@ def record_original(lab: Lab, host: Host, records: Path, runs: int) -> Plan[Reco
             directory = records / f"original-{lab.count + 1}"
             trial = yield recorded_run(Configuration(), recorder, directory, limit_s)
             if trial.outcome is Outcome.OK:
-                made.append(trial)
+                trials.append(trial)
             recorded.append(recorded_by(trial, lab, directory))
     except (MpiricError, OSError) as error:
         why = error.message if isinstance(error, MpiricError) else str(error.strerror)
-        return Recordings(tuple(made), tuple(recorded), (not_recorded(why, len(recorded)),))
-    return Recordings(tuple(made), tuple(recorded))
+        return Recordings(tuple(trials), tuple(recorded), (not_recorded(why, len(recorded)),))
+    return Recordings(tuple(trials), tuple(recorded))
 
 
 def not_recorded(why: str, times: int = 0) -> str:
-    """The note of a tune whose command was recorded only so many times."""
+    """Return the note on a command that was recorded only ``times`` times."""
     if times:
         return f"the command was recorded {times} times only: {why}"
-    return f"what the command does was not recorded, so that every knob that applies is tried: {why}"
+    return f"the command was not recorded, so that every knob that applies is tried: {why}"
+
+
+_DRIVER = re.compile(r"^(?:ufs|nfs|lustre|gpfs|panfs|daos|testfs):")
+_DEVICE = re.compile(r"MPICH Device:\s*(\S+)")
+
+
+def observed_behaviour(recorded: Sequence[Recorded], situation: Situation) -> Behaviour | None:
+    """Return one behaviour from several records of a configuration; None without a record."""
+    behaviours = [_behaviour(record, situation) for record in recorded]
+    return merged(behaviours) if behaviours else None
+
+
+def _behaviour(recorded: Recorded, situation: Situation) -> Behaviour:
+    carriers = knobs.carriers(situation, recorded.profile.library.get("transport", ""))
+    profile = recorded.profile
+    return behaviour_of(
+        recorded.record,
+        replace(profile, files=tuple(_relative(file, recorded.ran_in) for file in profile.files)),
+        replace(carriers, transport=carriers.transport or _device(recorded)),
+        recorded.run_s,
+        recorded.safe_s,
+        recorded.ended_unix_s,
+        huge_pages=situation.machine.memory.pages.transparent == "always",
+    )
+
+
+def _relative(file: FileTotal, directory: str) -> FileTotal:
+    """Return the file with its path in the working directory, without a driver prefix of ROMIO."""
+    path = _DRIVER.sub("", file.path)
+    if directory and path.startswith("/"):
+        path = path.removeprefix(f"{directory}/")
+    return replace(file, path=path if path.startswith("/") else os.path.normpath(path))
+
+
+def _device(recorded: Recorded) -> str:
+    """Return the device of MPICH and its derivatives, such as ``ch4:ucx``."""
+    versions = (rank.facts.get("mpi.version", "") for rank in recorded.record.ranks)
+    return next((match[1] for version in versions if (match := _DEVICE.search(version))), "")

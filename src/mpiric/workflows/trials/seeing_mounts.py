@@ -1,4 +1,4 @@
-"""Whether every process of a launch sees the mounts of mpiric's keeper, and which inputs a command has."""
+"""Visibility of mpiric's overlay mounts in a launch, and input files of a command."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -16,7 +16,7 @@ from mpiric.workflows.launch.parse_job import ParsedJob
 
 
 def copy_policy(parsed: ParsedJob, host: Host, runner: Runner, *, in_place: bool) -> CopyPolicy:
-    """Overlays where every process of the launch sees them, copies elsewhere."""
+    """Return the policy: overlays if every process of the launch sees them, otherwise copies."""
     temporary = ("/tmp", "/dev/shm", *filter(None, [host.environ.get("TMPDIR")]))  # noqa: S108
     return CopyPolicy(
         in_place,
@@ -27,10 +27,10 @@ def copy_policy(parsed: ParsedJob, host: Host, runner: Runner, *, in_place: bool
 
 
 def sees_mounts(parsed: ParsedJob, host: Host) -> bool:
-    """Whether ranks see the keeper's mounts: its descendants do, none of another node, container or daemon.
+    """Return whether all ranks are descendants of the keeper process, which holds the mounts.
 
-    Within an allocation launchers start ranks through the scheduler's daemons, also on this node, and hosts
-    that are named through ssh.
+    Ranks on other nodes, in containers or started by daemons are not. Within an allocation launchers start
+    ranks through the daemons of the scheduler, also on this node, and ranks on named hosts through ssh.
     """
     job = parsed.job
     if job.container is not None or parsed.nodes != 1 or launchers.named_hosts(job):
@@ -40,15 +40,15 @@ def sees_mounts(parsed: ParsedJob, host: Host) -> bool:
     try:
         return not find_allocation(host).job
     except MpiricError:
-        return False  # an allocation that contradicts itself
+        return False  # an inconsistent allocation
 
 
 def inputs_seen(job: Job, recorded: Sequence[Recorded] = ()) -> tuple[str, ...]:
-    """Paths that may be inputs: words of the command, its standard input, files that recorded ranks read."""
-    return (*_words(job), *(path for each in recorded for path in _opened(each)))
+    """Return possible inputs: files named in the command, its standard input, files that ranks read."""
+    return (*_named_files(job), *(path for run in recorded for path in _opened(run)))
 
 
-def _words(job: Job) -> Iterator[str]:
+def _named_files(job: Job) -> Iterator[str]:
     for word in (*job.argv, job.stdin):
         for path in (word, word.partition("=")[2]):
             if path and not path.startswith("-") and is_file(Path(job.working_directory, path)):

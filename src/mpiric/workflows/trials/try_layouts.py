@@ -1,4 +1,4 @@
-"""Whether layouts can be set where the job writes: tried in an empty directory, and read back."""
+"""Check if file layouts can be set in the job's directory: set on an empty directory, and read back."""
 
 import tempfile
 from pathlib import Path
@@ -17,7 +17,7 @@ MIB = 1 << 20
 
 
 def layout_refusal(situation: Situation, host: Host, *, in_place: bool) -> str:
-    """Why no layout can be set where the job writes, "" where one can."""
+    """Return the reason why no layout can be set in the job's directory, "" if one can."""
     system = knobs.output_system(situation)
     storage = storages().get(system.kind) if system else None
     if storage is None or storage.render is None:
@@ -28,11 +28,11 @@ def layout_refusal(situation: Situation, host: Host, *, in_place: bool) -> str:
 
 
 def _why_not(storage: Storage, situation: Situation, host: Host) -> str:
-    """Why a layout other than the default cannot be set on a new directory, "" where it can."""
+    """Return the reason why another layout cannot be set on a new directory, "" if it can."""
     try:
         directory = Path(tempfile.mkdtemp(prefix=PREFIX, dir=situation.job.working_directory))
     except OSError as error:
-        return f"no directory can be made to try a layout in: {error.strerror}"
+        return f"a directory for trying a layout cannot be made: {error.strerror}"
     try:
         before = _default(directory, host)
         count = 1 if before is not None and before.count != 1 else 2
@@ -42,8 +42,10 @@ def _why_not(storage: Storage, situation: Situation, host: Host) -> str:
         if complaint := make_ready(launch, situation.job.environment, directory):
             return complaint
         after = _default(directory, host)
-        if after is None or [(each.count, each.size_bytes) for each in after.stripes] != [(count, MIB)]:
-            return "a layout that was set on a directory was not there when it was read back"
+        if after is None or [(stripes.count, stripes.size_bytes) for stripes in after.stripes] != [
+            (count, MIB)
+        ]:
+            return "a layout that was set on a directory was not in force when it was read back"
     finally:
         remove_tree(directory)
     return ""

@@ -1,4 +1,4 @@
-"""Lab of a verb that looks at a command: runs are in the user's directory, and nothing of them is kept."""
+"""Lab of a verb that observes a command: runs are in the user's directory, and no output is kept."""
 
 import tempfile
 from collections.abc import Iterator
@@ -23,13 +23,13 @@ from mpiric.workflows.launch.node_leftovers import cleaned_nodes
 
 @dataclass(frozen=True)
 class PrintingRun(Probe):
-    """A run whose output is read; its ranks get further variables and libraries."""
+    """A run whose output is read, with further variables and libraries for its ranks."""
 
     around: Spelling = field(default_factory=Spelling)
     keeps_output = True
 
     def spelling(self) -> Spelling:
-        """Return what its ranks get in addition."""
+        """Return the additional variables and libraries."""
         return self.around
 
 

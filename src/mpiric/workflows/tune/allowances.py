@@ -1,18 +1,24 @@
-"""What of a tune's budget its search and its benchmark may spend, so that a proof still fits."""
+"""Division of a tune's budget between search, benchmark and proof, and its price."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from math import inf
 
+from mpiric.lab.judge import cores_used
+from mpiric.lab.render import render
+from mpiric.model.configuration import Configuration
+from mpiric.model.situation import Situation
+from mpiric.model.trial import Trial
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.proof.stopping_rule import StoppingRule
+from mpiric.tuning.search.effects import UNPROMISING
+from mpiric.workflows.tune.state import TuneState
 
-_PROOF_SLACK = 1.5  # pairs a proof takes beyond the fewest, as a rule
-_PROOFS = 2  # of the answer, and of what is left of it without what does not contribute
-_WITHOUT_UNITS = 1.5  # runs of a proof for each of its pairs' runs: a third lacks a unit of the answer
-_PROOF_SHARE = 0.25  # of the budget that is kept for a proof however short the runs are
-_MOST_FOR_PROOF = 0.65  # of the budget, however long they are
-_LIKELY_SHARE = 0.4  # the same where no proof fits
-_BENCHMARK_SHARE = 0.25  # of the budget, or of the job it is made in
+_PROOF_SLACK = 1.5  # pairs of a typical proof, relative to the fewest pairs
+_WITH_SHARES = 3.0  # price of proved shares: a second, smaller answer, and a third of runs without a setting
+_PROOF_SHARE = 0.25  # smallest share of the budget that is kept for a proof
+_MOST_FOR_PROOF = 0.65  # largest share of the budget that is kept for a proof
+_LIKELY_SHARE = 0.4  # share kept for some pairs if a whole proof does not fit
+_BENCHMARK_SHARE = 0.25  # largest share of the budget, or of the job, for a benchmark
 
 
 def search_budget(
@@ -21,30 +27,30 @@ def search_budget(
     best_s: Callable[[], float],
     rule: StoppingRule,
     *,
+    proves_shares: bool = False,
     explores: Callable[[], bool] = lambda: False,
     keeps: Callable[[], bool] | None = None,
 ) -> Budget:
-    """What the search may spend, so that a proof still fits.
+    """Return the part of the budget that the search may spend, so that a proof still fits.
 
-    A pair of the proof takes a run of the original (``run_s``) and one of the best so far (``best_s()``).
-    Less is kept where no proof fits while ``explores()``, as knobs are left to try. A search that goes on
-    after it was ended may spend all runs that are left, and keeps time for a proof only while ``keeps()``.
+    A pair of the proof takes a run of the original (``run_s``) and one of the best configuration so far
+    (``best_s()``). The reserve is larger if the proof includes the share of each setting
+    (``proves_shares``), and smaller if no proof fits while knobs are left to try (``explores()``). A search
+    that is continued may spend all runs that are left, and reserves time only while ``keeps()``.
     """
-    pairs = rule.fewest_pairs() * _PROOF_SLACK
-    proof_runs = int(2 * pairs * _PROOFS * _WITHOUT_UNITS)
+    pairs = rule.fewest_pairs() * _PROOF_SLACK * (_WITH_SHARES if proves_shares else 1.0)
     left_s, left_runs = budget.remaining_s, budget.remaining_runs
 
     def proof_s() -> float:
         if keeps is not None and not keeps():
             return 0.0
         pair_s = run_s + min(run_s, best_s())
-        if rule.fewest_pairs() * pair_s > left_s and explores():  # some pairs show what is likely
+        if rule.fewest_pairs() * pair_s > left_s and explores():
             return _LIKELY_SHARE * left_s
-        needed = pairs * _PROOFS * _WITHOUT_UNITS * pair_s
-        return min(max(needed, _PROOF_SHARE * left_s), _MOST_FOR_PROOF * left_s)
+        return min(max(pairs * pair_s, _PROOF_SHARE * left_s), _MOST_FOR_PROOF * left_s)
 
     if left_runs is not None and keeps is None:
-        left_runs = max(left_runs // 2, left_runs - proof_runs)
+        left_runs = max(left_runs // 2, left_runs - int(2 * pairs))
     return Budget(
         None if budget.seconds is None else left_s,
         left_runs,
@@ -54,9 +60,9 @@ def search_budget(
 
 
 def benchmark_s(budget: Budget, run_s: float, rule: StoppingRule, job_s: float = inf) -> float:
-    """Seconds that a benchmark of the program's collectives may take, so that a proof still fits.
+    """Return the time limit of a benchmark of the program's collectives, so that a proof still fits.
 
-    ``job_s`` is what the job has in which it is made.
+    ``job_s`` is the time limit of the job that runs the benchmark.
     """
     left_s = budget.remaining_s
     proof_s = 2 * rule.fewest_pairs() * _PROOF_SLACK * run_s
@@ -64,9 +70,9 @@ def benchmark_s(budget: Budget, run_s: float, rule: StoppingRule, job_s: float =
 
 
 def proof_shortfall(budget: Budget, run_s: float, rule: StoppingRule, best_s: float = inf) -> str:
-    """A sentence when the budget is too small for a proof, "" otherwise.
+    """Return a sentence if the budget is too small for a proof, "" otherwise.
 
-    Half of its runs are the original's (``run_s``), half those of a candidate (``best_s``; at most as long).
+    Half of the runs take ``run_s`` (the original), half ``best_s`` (a candidate).
     """
     pairs, answer_s = rule.fewest_pairs(), min(run_s, best_s)
     needed_s = pairs * (run_s + answer_s)
@@ -75,11 +81,39 @@ def proof_shortfall(budget: Budget, run_s: float, rule: StoppingRule, best_s: fl
         return f"a proof takes at least {2 * pairs} runs; give --max-runs more"
     if needed_s * 1.3 > budget.remaining_s:
         minutes = max(1, round(needed_s * 2.5 / 60))
-        each = (
+        lengths = (
             f"of {run_s:.3g} s" if answer_s == run_s else f"of {run_s:.3g} and of {answer_s:.3g} s by turns"
         )
         return (
-            f"a proof takes at least {2 * pairs} runs {each}: "
+            f"a proof takes at least {2 * pairs} runs {lengths}: "
             f"give a --budget of about {minutes}m, a smaller input, or a lower --confidence"
         )
     return ""
+
+
+_UNPROMISING_TRIED = 5  # usual number of unpromising values that are tried
+_CONFIRMING = 4  # usual number of further runs of the search
+
+
+def core_hours(trials: Iterable[Trial], situation: Situation) -> float:
+    """Return the core-hours of runs, on the cores of the unchanged command."""
+    return sum(trial.wall_s for trial in trials) * _cores(situation) / 3600
+
+
+def expected_price(state: TuneState) -> str:
+    """Return a sentence on the usual number of further runs and core-hours; "" without a knob to try."""
+    values = [
+        dimension.score >= UNPROMISING for dimension in state.space.dimensions for _ in dimension.values
+    ]
+    if not values:
+        return ""
+    searched = values.count(True) + min(values.count(False), _UNPROMISING_TRIED) + _CONFIRMING
+    runs = searched + 2 * state.request.rule.fewest_pairs()
+    fit = state.budget.runs_that_fit(max(state.run_s, 1e-3))
+    limited = " (the budget ends it there)" if fit < runs else ""
+    hours = min(runs, fit) * state.run_s * _cores(state.situation) / 3600
+    return f"expected: about {min(runs, fit)} more runs, {hours:.2g} core-hours{limited}"
+
+
+def _cores(situation: Situation) -> int:
+    return cores_used(render(Configuration(), situation), situation, ())

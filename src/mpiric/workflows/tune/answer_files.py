@@ -1,12 +1,13 @@
-"""What a tune's answer does to files: hints that the library obeyed, bytes and times of its runs."""
+"""Files of a tune: effective hints and layouts, bytes and times, and files outside of the run directory."""
 
 import fnmatch
-from collections.abc import Iterator, Sequence
-from pathlib import Path, PurePosixPath
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path, PurePath, PurePosixPath
 from statistics import median
 
 from mpiric.host.host import Host
 from mpiric.lab.recording import Recorded
+from mpiric.model.behaviour import Behaviour
 from mpiric.model.configuration import Configuration
 from mpiric.model.file_rules import parse_hints, parse_layouts, write_layout
 from mpiric.model.storage import FileLayout
@@ -14,25 +15,28 @@ from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.model.tuned import FileTimes
 from mpiric.profile.hints import Hints, read_hints
 from mpiric.storage import layouts_of
+from mpiric.tuning.equivalence.output_files import printable_name
 from mpiric.workflows.tune.state import TuneState
 
 InForce = dict[str, dict[str, tuple[str, str | None]]]
 
 
 def hints_of(configuration: Configuration, state: TuneState) -> InForce:
-    """Pattern → hint → as asked, and as in force in the recorded run of the answer."""
+    """Return pattern → hint → requested value, and value in force in the recorded run of the answer."""
     value = configuration.as_dict().get("mpi-io")
     if value is None:
         return {}
-    found = read_hints(state.answered.directory) if state.answered else {}
+    effective = read_hints(state.answered.directory) if state.answered else {}
     return {
-        rule.pattern: {key: (asked, _in_force(rule.pattern, key, found)) for key, asked in rule.hints.items()}
+        rule.pattern: {
+            key: (hint, _in_force(rule.pattern, key, effective)) for key, hint in rule.hints.items()
+        }
         for rule in parse_hints(value)
     }
 
 
-def _in_force(pattern: str, key: str, found: Hints) -> str | None:
-    values = [hints[key] for path, hints in found.items() if key in hints if _fits(path, pattern)]
+def _in_force(pattern: str, key: str, effective: Hints) -> str | None:
+    values = [hints[key] for path, hints in effective.items() if key in hints if _fits(path, pattern)]
     return values[0] if values else None
 
 
@@ -41,35 +45,35 @@ def _fits(path: str, pattern: str) -> bool:
 
 
 def ignored_hints(configuration: Configuration, state: TuneState) -> Iterator[str]:
-    """Sentences on hints of the answer that the library did not take as they were asked."""
+    """Yield sentences on hints of the answer that the library ignored or changed."""
     if state.answered is None or not read_hints(state.answered.directory):
         return
     for pattern, hints in hints_of(configuration, state).items():
-        ignored = [_words(key, pair) for key, pair in hints.items() if pair[0] != pair[1]]
+        ignored = [_show(key, pair) for key, pair in hints.items() if pair[0] != pair[1]]
         if ignored:
             yield f"not taken by the library, of the hints for {pattern}: {', '.join(ignored)}"
 
 
-def _words(key: str, pair: tuple[str, str | None]) -> str:
+def _show(key: str, pair: tuple[str, str | None]) -> str:
     return f"{key}={pair[0]}" + (f" (it has {pair[1]})" if pair[1] is not None else "")
 
 
 def other_layouts(configuration: Configuration, recorded: Recorded, host: Host) -> Iterator[str]:
-    """Sentences on files that a recorded run has written in another layout than the configuration sets.
+    """Yield sentences on files that a recorded run has written in another layout than the configuration sets.
 
-    A file system may answer success and change nothing, as Lustre does for a file that is there already.
+    A file system may report success and change nothing, as Lustre does for an existing file.
     """
     value = configuration.as_dict().get("layout")
     directory = Path(recorded.ran_in)
     written = [directory / file.path for file in recorded.profile.files if file.bytes_written]
-    found = layouts_of(host, [str(path) for path in written]) if value and recorded.ran_in else {}
-    for path, layout in found.items():
-        wanted = _wanted(Path(path), directory, value or "")
-        if wanted is not None and not _is(layout, wanted):
-            yield f"{Path(path).name} was written as {write_layout(layout)}, not as {write_layout(wanted)}"
+    layouts = layouts_of(host, [str(path) for path in written]) if value and recorded.ran_in else {}
+    for path, layout in layouts.items():
+        requested = _requested(Path(path), directory, value or "")
+        if requested is not None and not _is_equal(layout, requested):
+            yield f"{Path(path).name} was written as {write_layout(layout)}, not as {write_layout(requested)}"
 
 
-def _wanted(path: Path, directory: Path, value: str) -> FileLayout | None:
+def _requested(path: Path, directory: Path, value: str) -> FileLayout | None:
     for rule in parse_layouts(value):
         by_name = rule.is_pattern and fnmatch.fnmatchcase(path.name, rule.where)
         if by_name or (not rule.is_pattern and path.parent == directory / rule.where):
@@ -77,15 +81,19 @@ def _wanted(path: Path, directory: Path, value: str) -> FileLayout | None:
     return None
 
 
-def _is(layout: FileLayout, wanted: FileLayout) -> bool:
-    """Whether a file has a layout; one over all targets names those that it got."""
-    found, asked = ([(each.size_bytes, each.end_bytes) for each in one.stripes] for one in (layout, wanted))
-    counts = zip(layout.stripes, wanted.stripes, strict=False)
-    return found == asked and all(one.count == other.count or other.count < 0 for one, other in counts)
+def _is_equal(layout: FileLayout, requested: FileLayout) -> bool:
+    """Return whether a file has the requested layout; a negative count requests all targets."""
+    sizes, requested_sizes = (
+        [(stripes.size_bytes, stripes.end_bytes) for stripes in one.stripes] for one in (layout, requested)
+    )
+    counts = zip(layout.stripes, requested.stripes, strict=False)
+    return sizes == requested_sizes and all(
+        one.count == other.count or other.count < 0 for one, other in counts
+    )
 
 
 def file_times(trials: Sequence[Trial], configuration: Configuration) -> FileTimes | None:
-    """Medians over the runs of a configuration, those of its proof where there is one."""
+    """Return medians over the runs of a configuration, of its proof if it has one."""
     runs = [
         trial
         for trial in trials
@@ -99,3 +107,55 @@ def file_times(trials: Sequence[Trial], configuration: Configuration) -> FileTim
     return FileTimes(
         written, median(trial.wall_s for trial in runs), median(trial.safe_s or 0.0 for trial in runs)
     )
+
+
+_OF_THE_SYSTEM = ("/dev", "/proc", "/sys")
+_TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108
+_NAMED = 10  # limit of named files; further files are counted
+
+
+def written_outside(
+    behaviour: Behaviour | None, environment: Mapping[str, str], host: Host, *, ends_at_mark: bool
+) -> list[str]:
+    """Return sentences on files that runs write outside of their own directory.
+
+    Every run overwrites these files of the user. Devices are left out, and temporary files that the program
+    has removed again.
+    """
+    temporary = (*_TEMPORARY, *filter(None, [environment.get("TMPDIR")]))
+    appended: set[str] = set()
+    written: set[str] = set()
+    for file in behaviour.files if behaviour else ():
+        if not file.writes or not leads_outside(file.path):
+            continue
+        is_kept = host.is_file(file.path) if _is_below(file.path, temporary) else True
+        if is_kept and (_is_below(file.path, temporary) or not _is_below(file.path, _OF_THE_SYSTEM)):
+            (appended if "append" in file.opened else written).add(file.path)
+    where = "outside of the directory that it runs in"
+    leaver = "a run leaves it that is ended early" if ends_at_mark else "the last run left it"
+    sentences = []
+    if appended:
+        sentences.append(
+            f"it appends to {_names(appended)} {where}: every run has added to that, "
+            "and nothing of it was compared"
+        )
+    if overwritten := written - appended:
+        sentences.append(
+            f"it writes {_names(overwritten)} {where}: every run writes there, nothing of that was compared, "
+            f"and it is left as {leaver}"
+        )
+    return sentences
+
+
+def _names(paths: Collection[str]) -> str:
+    more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
+    return ", ".join(printable_name(path) for path in sorted(paths)[:_NAMED]) + more
+
+
+def leads_outside(path: str) -> bool:
+    """Return whether a recorded path is outside of the directory that the program runs in."""
+    return PurePath(path).is_absolute() or PurePath(path).parts[:1] == ("..",)
+
+
+def _is_below(path: str, directories: Iterable[str]) -> bool:
+    return any(PurePath(path).is_relative_to(directory) for directory in directories)

@@ -1,8 +1,8 @@
-"""A tune in rounds: each element of an array makes a block of runs, and who comes last plans the next round.
+"""A tune in rounds: each element of a job array makes a block of runs, and the last one plans the next round.
 
-A block begins with a few runs of the command as it is, so every element can render, judge and level its own
-runs, wherever it is. The log of the tune takes in what the blocks have measured; the search and the proof
-are then gone through with all that is known, and what they ask for beyond it is the next round.
+A block begins with a few runs of the unchanged command, so that every element can render, judge and level its
+own runs on any node. The trials of all blocks are copied into the log of the tune. Search and proof are then
+replayed with these trials, and further runs that they request are the next round.
 """
 
 from collections.abc import Iterable
@@ -48,7 +48,7 @@ from mpiric.workflows.tune.write_results import write_results
 def work(
     request: TuneRequest, array_round: ArrayRound, element: int | None, host: Host, narrator: Narrator
 ) -> Tuned | None:
-    """What a job of a round does; the result when the tune has come to its end with it, None otherwise."""
+    """Do the work of one job of a round; return the result if the tune ends with it, else None."""
     if array_round.next.is_submitted or is_double(array_round, host):
         return None
     if array_round.next.is_planned and element is None:
@@ -71,10 +71,10 @@ def _work(
 ) -> Tuned | None:
     parsed = parse_job(request.argv, host, request.working_directory, request.environment, request.stdin)
     with Store.part(array_round.directory(element).absolute(), round=array_round.number) as log:
-        begun = sum(event["event"] == "begun" for event in log.read().events)
+        attempts = sum(event["event"] == "begun" for event in log.read().events)
         log.append("begun", {"job": installed_batch_scheduler(host).own_job(host.environ)})
-        block = f"{array_round.number}-{'after' if element is None else element}.{begun}"
-        # What the command does is found out once.
+        block = f"{array_round.number}-{'after' if element is None else element}.{attempts}"
+        # Only the first job records the command.
         earlier = read_log(array_round.submission / EVENTS) if array_round.number else None
         with open_tune(request, parsed, log, host, narrator, Runner()) as state:
             state.lab.block = block
@@ -87,7 +87,7 @@ def _work(
 
 
 def _run_block(state: TuneState, array_round: ArrayRound, element: int, host: Host) -> None:
-    """The runs of a block that are not made yet."""
+    """Make the runs of a block that are missing."""
     situation = with_learned(state.situation, array_round.submission, host)
     situation = with_planned_orders(situation, array_round.submission, host)
     state.lab.judge.limit_memory(situation)
@@ -106,7 +106,7 @@ def _go_on(state: TuneState, array_round: ArrayRound, element: int | None, host:
         main = Store().resume(array_round.submission)
     except MpiricError as error:
         array_round.tell(f"round {array_round.number}: {error.message}")
-        return None  # should that one die, the job after the array goes on
+        return None  # if the other job dies, the job after the array continues
     with main:
         if array_round.next.is_submitted:
             return None
@@ -125,10 +125,10 @@ def _go_on(state: TuneState, array_round: ArrayRound, element: int | None, host:
 
 
 def _observe_answer(state: TuneState, array_round: ArrayRound, main: TuneLog, host: Host) -> None:
-    """Record the answer in this job, to be held against what the first one recorded of the command."""
+    """Record the answer in this job, to compare it with the record of the command from the first job."""
     records = replace(array_round, number=0).directory(None) / RECORDS
     for directory in sorted(path for path in records.glob("*") if is_directory(path)):
-        with suppress(MpiricError):  # no record, nothing to hold it against
+        with suppress(MpiricError):  # compare nothing without a record
             state.recorded = (read_recorded(directory, sh_command(masked(state.request.argv))),)
     state.is_planned, state.budget = False, budget_left(state)
     drive(observe_answer(state, host), state.lab.measure, state.report)
@@ -148,22 +148,22 @@ def _hand_on(request: TuneRequest, array_round: ArrayRound, host: Host, element:
 
 
 def _take_in(array_round: ArrayRound, main: TuneLog) -> None:
-    """Copy what the blocks have measured, and the tune's log does not have yet, into that log."""
-    have = {(trial.block, trial.number) for trial in main.read().trials}
+    """Copy trials of the blocks that the log of the tune lacks into that log."""
+    copied = {(trial.block, trial.number) for trial in main.read().trials}
     for number in range(array_round.number + 1):
         path = replace(array_round, number=number).path
         for log in sorted(path.glob(f"*/{EVENTS}")):
             for trial in read_log(log).trials:
-                if (trial.block, trial.number) not in have:
+                if (trial.block, trial.number) not in copied:
                     main.append_trial(trial)
 
 
 def _learn(state: TuneState, array_round: ArrayRound, main: TuneLog, host: Host) -> None:
-    """Make a block's state the tune's, with all that was measured anywhere or the first round learns."""
+    """Replace the state of a block by the state of the tune: all trials, and the results of learning."""
     state.log, state.earlier = main, main.read().trials
     _learn_networks(state, host)
     find_rank_orders(state, host)
-    if array_round.number == 0:  # in the job that looks at the command, before there is an array
+    if array_round.number == 0:  # the job that observes the command, before the array
         if state.marks is not None:
             keep_marks(main, state.marks.pair, state.marks.window, state.marks.why, state.marks.whole_marks)
         else:
@@ -172,12 +172,12 @@ def _learn(state: TuneState, array_round: ArrayRound, main: TuneLog, host: Host)
         drive(learn_collectives(state, host), state.lab.measure, state.report)
     else:
         state.situation = with_learned(state.situation, main.path, host)
-        whole = [event["why"] for event in main.read().events if event["event"] == "whole runs"]
-        state.marks_why = str(whole[0]) if whole else state.marks_why
+        reasons = [event["why"] for event in main.read().events if event["event"] == "whole runs"]
+        state.marks_why = str(reasons[0]) if reasons else state.marks_why
 
 
 def _learn_networks(state: TuneState, host: Host) -> None:
-    """Measured once in a tune."""
+    """Measure the networks once in a tune."""
     networks_event = next((event for event in state.log.read().events if event["event"] == "networks"), None)
     if networks_event is None:
         state.situation = with_networks(state.situation, host, state.narrator)

@@ -1,9 +1,9 @@
-"""What a program calls too seldom to learn from in one run, measured by the sweep's benchmark.
+"""Benchmark of collective calls that the program makes too rarely for online learning.
 
-The benchmark takes the place of the program in the launch line and makes those of its calls about which
-nothing was decided: first by the library alone, whose times and their number show which of them matter,
-then these by every candidate. What seems to win is measured afresh; whether it helps the program, a proof
-says. There is seldom time for all: those that did best in the program's own few calls come first.
+The sweep's benchmark replaces the program in the launch line and makes the undecided calls: first with the
+library's choice, whose times and counts show which calls matter, then these calls with every candidate. The
+apparent winners are measured again; the proof shows whether they help the program. As the time rarely
+suffices for all candidates, the fastest ones in the program's own calls come first.
 """
 
 import time
@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
+from math import inf
 from pathlib import Path
 
 from mpiric.host.facts.time_slices import tick_s
@@ -21,7 +22,7 @@ from mpiric.lab.lab import drive
 from mpiric.lab.render import line_without_program
 from mpiric.model.errors import MpiricError
 from mpiric.model.narrator import Narrator
-from mpiric.model.policy import LIBRARY, LearnedKey, LearnedPolicy, Measured
+from mpiric.model.policy import LIBRARY, REDUCING, UNSIZED, LearnedKey, LearnedPolicy, Measured
 from mpiric.model.situation import Situation
 from mpiric.tuning.policy import condense, read_learned, write_learned
 from mpiric.tuning.policy.disturbed import disturbed_points
@@ -33,32 +34,34 @@ from mpiric.workflows.sweep.directory import LOG
 from mpiric.workflows.sweep.explore import Effort, confirm, explore
 from mpiric.workflows.sweep.log import Log
 from mpiric.workflows.sweep.plan import SweepPlan, prepare_calls
-from mpiric.workflows.sweep.request import SweepRequest
+from mpiric.workflows.sweep.request import COLLECTIVES, SweepRequest
 from mpiric.workflows.trials.users_lab import users_lab
-from mpiric.workflows.tune.undecided import by_promise, kind_of, that_matter, undecided
 
-_EXPLORING = 0.6  # of the time, the rest is for confirming
-_LEAST_S = 5.0  # in less nothing comes of it
-_PATIENCE, _START_S = 4.0, 5.0  # a launch may take so many times as long as the library's own, and longer
+_EXPLORING = 0.6  # share of the time; confirmation takes the remaining time
+_LEAST_S = 5.0  # shortest useful benchmark
+_PATIENCE, _START_S = (
+    4.0,
+    5.0,
+)  # time limit of a launch: factor of a launch with the library's choice, plus slack
 
 
 @dataclass(frozen=True)
 class Benchmarked:
-    """What came of it."""
+    """Result of a benchmark."""
 
-    learned: LearnedPolicy  # keys of the program that were not decided, and now are
-    calls: int  # kinds of calls that matter
+    learned: LearnedPolicy  # keys that the benchmark has decided
+    calls: int  # number of kinds of calls that matter
     launches: int
     elapsed_s: float
-    failed: Mapping[str, str]  # candidate → why it was given up
+    failed: Mapping[str, str]  # candidate → reason of its exclusion
 
 
 def benchmark_remaining(
     tune_log: TuneLog, situation: Situation, seconds: float, host: Host, narrator: Narrator
 ) -> str:
-    """Have a benchmark decide, beside the tune's log, what the run that learned left undecided.
+    """Benchmark the calls that the learning run left undecided, in the directory of the tune's log.
 
-    A sentence when it cannot be made, "" otherwise. One that was interrupted goes on where it stood.
+    Return a sentence if this is impossible, else "". An interrupted benchmark is continued.
     """
     directory = tune_log.path
     if is_file(benchmark_file(directory)) or not is_file(learned_file(directory)):
@@ -69,28 +72,28 @@ def benchmark_remaining(
     try:
         if seconds < _LEAST_S:
             raise MpiricError(f"the budget leaves it {seconds:.2g} s")
-        made = benchmark(learned, situation, directory / "benchmark", seconds, host, narrator)
+        result = benchmark(learned, situation, directory / "benchmark", seconds, host, narrator)
     except MpiricError as error:
-        note = f"no benchmark of the collectives it calls too seldom to learn from: {error.message}"
+        note = f"its rare collective calls were not benchmarked: {error.message}"
         tune_log.append("benchmark", {"refused": error.message})
         narrator.say(note)
         return note
-    write_learned(benchmark_file(directory), made.learned)
-    chosen = condense(made.learned)
+    write_learned(benchmark_file(directory), result.learned)
+    chosen = condense(result.learned)
     tune_log.append(
         "benchmark",
         {
-            "calls": made.calls,
-            "launches": made.launches,
-            "elapsed_s": made.elapsed_s,
-            "failed": made.failed,
+            "calls": result.calls,
+            "launches": result.launches,
+            "elapsed_s": result.elapsed_s,
+            "failed": result.failed,
             "by_program": [render_line(line) for line in condense(learned).lines],
             "by_benchmark": [render_line(line) for line in chosen.lines],
         },
     )
-    if made.calls:
-        gains = sum(key.candidate != LIBRARY for key in made.learned.keys)
-        narrator.say(f"faster algorithms for {gains} of them, in {made.launches} launches")
+    if result.calls:
+        gains = sum(key.candidate != LIBRARY for key in result.learned.keys)
+        narrator.say(f"faster algorithms for {gains} of them, in {result.launches} launches")
     return ""
 
 
@@ -102,8 +105,8 @@ def benchmark(
     host: Host,
     narrator: Narrator,
 ) -> Benchmarked:
-    """Measure in ``directory``, where an earlier one may have begun. Raises MpiricError where it cannot."""
-    begun = time.monotonic()
+    """Measure in ``directory``, which may hold an interrupted benchmark. Raises MpiricError on failure."""
+    start_s = time.monotonic()
     keys = undecided(learned, rounding=situation.allowed.rounding)
     job, effort = situation.job, Effort()
     request = SweepRequest(
@@ -119,7 +122,7 @@ def benchmark(
     keys = that_matter(keys, _own_s(log), situation.observation.wall_s)
     kinds = _sizes(keys)
     calls = sum(len(sizes) for sizes in kinds.values())
-    left_s = seconds - (time.monotonic() - begun)
+    left_s = seconds - (time.monotonic() - start_s)
     if keys and left_s <= 0:
         raise MpiricError("the library's own times took all of its time")
     if keys:
@@ -132,9 +135,9 @@ def benchmark(
         )
         with users_lab(plan.situation, host) as lab:
             drive(explore(plan, log, _silently, effort, _EXPLORING * left_s), lab.measure)
-            left_s = seconds - (time.monotonic() - begun)
+            left_s = seconds - (time.monotonic() - start_s)
             drive(confirm(plan, log, _silently, effort, left_s), lab.measure)
-    found = replace(
+    decided = replace(
         learned,
         keys=tuple(_decided_by(log, plan, keys)),
         written=datetime.now(timezone.utc).isoformat(timespec="seconds"),
@@ -142,11 +145,11 @@ def benchmark(
         collective_s=0.0,
         learning_s=0.0,
     )
-    return Benchmarked(found, calls, effort.launches, time.monotonic() - begun, log.excluded)
+    return Benchmarked(decided, calls, effort.launches, time.monotonic() - start_s, log.excluded)
 
 
 def _silently(_: str) -> None:
-    """A line a launch is too much beside a tune's own."""
+    """Print nothing: a line per launch would be too much in a tune."""
 
 
 def _sizes(keys: Iterable[LearnedKey]) -> dict[Subject, set[int]]:
@@ -165,22 +168,22 @@ def _at(plan: SweepPlan, subject: Subject, sizes: Iterable[int]) -> tuple[int, .
 
 
 def _own_s(log: Log) -> dict[tuple[Subject, int], float]:
-    """Times of the library's own calls; those of unknown size count as the middle of the sizes measured."""
-    own: dict[tuple[Subject, int], list[Measured]] = defaultdict(list)
+    """Return the times with the library's choice; of several sizes with one choice, the middle one."""
+    times_of: dict[tuple[Subject, int], list[Measured]] = defaultdict(list)
     for point, times in log.measured.items():
         if point.candidate == LIBRARY:
-            own[point.subject, 0 if point.subject.has_one_choice else point.size].append(times)
-    return {kind: over_sizes(several).median_s for kind, several in own.items()}
+            times_of[point.subject, 0 if point.subject.has_one_choice else point.size].append(times)
+    return {kind: over_sizes(several).median_s for kind, several in times_of.items()}
 
 
 def _decided_by(log: Log, plan: SweepPlan, keys: Iterable[LearnedKey]) -> Iterator[LearnedKey]:
-    """The keys as the benchmark chooses, but for those that it had no time to try, or to see a gain again."""
+    """Yield the keys that the benchmark has decided: every candidate tried, and gains confirmed."""
     times = confirmed(log.measured, log.fresh)
     disturbed = disturbed_points(times, tick_s())
     for key in keys:
         subject, size = kind_of(key)
         sizes = plan.sizes.get(subject, ()) if subject.has_one_choice else (size,)
-        of_key = {p: each for p, each in times.items() if p.subject == subject and p.size in sizes}
+        of_key = {p: measured for p, measured in times.items() if p.subject == subject and p.size in sizes}
         tried = any(point.candidate != LIBRARY for point in of_key)
         for chosen in learned_keys(of_key, {subject: sizes}, (), disturbed) if tried else ():
             if not chosen.decided:
@@ -188,3 +191,60 @@ def _decided_by(log: Log, plan: SweepPlan, keys: Iterable[LearnedKey]) -> Iterat
             fresh = all(SweepPoint(subject, at, chosen.candidate) in log.fresh for at in sizes)
             if chosen.candidate == LIBRARY or fresh:
                 yield replace(chosen, shape=key.shape, start=key.start, end=key.end)
+
+
+_MATTERS = 0.01  # share of the wall time below which a call cannot show in a proof
+_LEAST_BYTES = 4  # size of an element of a reduction
+_MOST_BYTES = 64 << 20  # size × ranks; a rank of the benchmark allocates twice this
+
+
+def undecided(learned: LearnedPolicy, *, rounding: bool) -> tuple[LearnedKey, ...]:
+    """Return the undecided keys whose calls the benchmark supports."""
+    return tuple(
+        key
+        for key in learned.keys
+        if not key.decided
+        and key.collective in COLLECTIVES
+        and (rounding or key.collective not in REDUCING)
+        and size_of(key) * key.shape.ranks <= _MOST_BYTES
+    )
+
+
+def that_matter(
+    keys: Iterable[LearnedKey], own_s: Mapping[tuple[Subject, int], float], wall_s: float
+) -> tuple[LearnedKey, ...]:
+    """Return the keys whose calls take a relevant share of ``wall_s``, summed over all parts of the job.
+
+    ``own_s`` is the undisturbed duration of a call with the library's choice. Times in the program include
+    waiting for late ranks, which no algorithm shortens.
+    """
+    keys = [key for key in keys if kind_of(key) in own_s]
+    spent_s: dict[tuple[Subject, int], float] = defaultdict(float)
+    for key in keys:
+        spent_s[kind_of(key)] += key.calls * own_s[kind_of(key)]
+    return tuple(key for key in keys if spent_s[kind_of(key)] >= _MATTERS * wall_s)
+
+
+def by_promise(subject: Subject, names: Iterable[str], keys: Iterable[LearnedKey]) -> tuple[str, ...]:
+    """Sort candidates by promise, as there may be no time for all of them.
+
+    The library comes first, then candidates by their speed in the program's own calls relative to the
+    library; a candidate that was not measured there counts as equal to the library.
+    """
+    ratios: dict[str, float] = {}
+    for key in keys:
+        library_s = next((other.median_s for other in key.candidates if other.name == LIBRARY), 0.0)
+        if kind_of(key)[0] == subject and library_s > 0:
+            for other in key.candidates:
+                ratios[other.name] = min(other.median_s / library_s, ratios.get(other.name, inf))
+    return tuple(sorted(names, key=lambda name: (name != LIBRARY, ratios.get(name, 1.0))))
+
+
+def size_of(key: LearnedKey) -> int:
+    """Return the size of the benchmarked call for a key, in bytes."""
+    return 0 if key.collective in UNSIZED else max(key.start, _LEAST_BYTES)
+
+
+def kind_of(key: LearnedKey) -> tuple[Subject, int]:
+    """Return the benchmarked call of a key: its collective and ranks, and a size."""
+    return Subject(key.collective, key.shape.anywhere()), size_of(key)

@@ -1,4 +1,4 @@
-"""One run in which the runtime learns which collective algorithms are best, and what follows from it."""
+"""Online learning of collective algorithms in one run of the program, and its use by the tune."""
 
 from dataclasses import replace
 from math import inf
@@ -20,20 +20,20 @@ from mpiric.workflows.tune.space import requested_space
 from mpiric.workflows.tune.state import TuneState
 
 _COLLECTIVES = "collectives"
-_PATIENCE = 10.0  # the run that learns may take so many times as long: it tries what is slow too
+_PATIENCE = 10.0  # time limit of the learning run, which also tries slow algorithms, relative to a usual run
 
 
 def learn_collectives(state: TuneState, host: Host) -> Plan[None]:
-    """Learn what the collectives knob may then choose.
+    """Learn an algorithm policy, which becomes a value of the collectives knob.
 
-    Learning costs time, so this run competes with none; the policy it leaves is a value like any other. What
-    the program calls too seldom is learned by a benchmark of it. Where runs end at a mark, so does this one.
+    Learning costs time, so that this run is compared with no other. Calls that are too rare for learning are
+    measured by a benchmark. If runs end at a step marker, this run does so, too.
     """
     request, situation = state.request, state.situation
     wall_s = situation.observation.wall_s
     if all(dimension.knob != _COLLECTIVES for dimension in requested_space(request, situation).dimensions):
         return
-    if proof_shortfall(state.budget, wall_s, request.rule):  # nor is there a run to learn in
+    if proof_shortfall(state.budget, wall_s, request.rule):  # no time for a learning run either
         state.situation = replace(situation, tuner=Tuner())
         return
     learned = learned_file(state.log.path)
@@ -55,13 +55,14 @@ def learn_collectives(state: TuneState, host: Host) -> Plan[None]:
 
 
 def with_learned(situation: Situation, directory: Path, host: Host) -> Situation:
-    """What a tune has learned in its directory becomes values of the collectives knob.
+    """Return the situation with the policy learned in the tune's directory as a value of the knob.
 
-    Where nothing beats the library, or nothing was decided and rounding may not change, the knob goes.
+    The knob is removed if no algorithm beats the library's choice, or if no call was decided and rounding
+    must not change.
     """
-    tuner, found = situation.tuner, all_learned(directory)
-    if found is not None and chooses_something(condense(found)):
-        tuner = obeying(tuner, found, directory, host)
-    elif not situation.allowed.rounding or (found is not None and any(key.decided for key in found.keys)):
+    tuner, learned = situation.tuner, all_learned(directory)
+    if learned is not None and chooses_something(condense(learned)):
+        tuner = obeying(tuner, learned, directory, host)
+    elif not situation.allowed.rounding or (learned is not None and any(key.decided for key in learned.keys)):
         tuner = Tuner()
     return replace(situation, tuner=tuner)

@@ -1,7 +1,7 @@
-"""Runs of a tune that tries knobs of files: they last until their bytes are safe, and bytes are bounded.
+"""Runs of a tune with knobs of files: each run ends when its bytes are safe, and the bytes are limited.
 
-A program's data may still be in the page caches of its nodes when it exits: what a layout or a hint does
-shows at the servers only.
+The data of a program may still be in the page caches of its nodes when it exits. The effect of a layout or a
+hint is visible at the servers only.
 """
 
 import re
@@ -17,25 +17,26 @@ from mpiric.tuning.objective import TIMES
 from mpiric.workflows.trials.seeing_mounts import inputs_seen
 from mpiric.workflows.tune.state import TuneState
 
-DEFAULT_SHARE = "5%"  # of what quota or disk leave
+DEFAULT_SHARE = "5%"  # share of the free space
 _UNITS = {"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?) ?(%|B|KiB|MiB|GiB|TiB)?")
 
 
 def check_io_budget(text: str) -> str:
-    """The text when it is a size or a share, or empty. Raises MpiricError for anything else."""
-    found = _SIZE.fullmatch(text)
-    if text and (not found or float(found[1]) <= 0 or (found[2] == "%" and float(found[1]) > 100)):
+    """Return the text if it is a size, a share, or empty. Raises MpiricError for any other text."""
+    match = _SIZE.fullmatch(text)
+    if text and (not match or float(match[1]) <= 0 or (match[2] == "%" and float(match[1]) > 100)):
         raise MpiricError(
-            f"--io-budget: {text!r} is no size", hint="for example 20GiB, or 5% of what is left"
+            f"--io-budget must be a size or a share of the free space, not {text!r}",
+            hint="for example --io-budget 20GiB, or --io-budget 5%",
         )
     return text
 
 
 def begin_file_runs(state: TuneState) -> None:
-    """Have runs last until what they wrote is safe, where the space holds knobs of files.
+    """Extend runs until their files are safe if the search space has knobs of files.
 
-    Inputs are then cold, unless the user wants them warm; no more is run than the allowed bytes.
+    Inputs are then cold, unless the user wants them warm; the allowed bytes limit the number of runs.
     """
     lab, request = state.lab, state.request
     acts = any(knobs.all_knobs()[dimension.knob].acts_on_files for dimension in state.space.dimensions)
@@ -54,42 +55,42 @@ def begin_file_runs(state: TuneState) -> None:
 
 
 def _bound_bytes(state: TuneState) -> None:
-    each = bytes_of_a_run(state.originals, state.situation)
+    run_bytes = bytes_of_a_run(state.originals, state.situation)
     allowed = allowed_bytes(state.request.io_budget, state.situation)
-    if not each or allowed is None:
+    if not run_bytes or allowed is None:
         return
-    budget, runs = state.budget, int(allowed // each)
-    words = f"--io-budget {state.request.io_budget or DEFAULT_SHARE}"
+    budget, runs = state.budget, int(allowed // run_bytes)
+    option = f"--io-budget {state.request.io_budget or DEFAULT_SHARE}"
     if runs <= budget.runs_done:
         raise MpiricError(
-            f"{words} allows {size(allowed)}, and {budget.runs_done} runs have written {size(each)} each",
+            f"{option} allows {size(allowed)}, and {budget.runs_done} runs have written "
+            f"{size(run_bytes)} each",
             hint="allow more, make room, or take a smaller input",
         )
     budget.runs = runs if budget.runs is None else min(budget.runs, runs)
-    most = budget.runs_that_fit(state.run_s) + budget.runs_done
+    total = (budget.runs_that_fit(state.run_s) + budget.runs_done) * run_bytes
     sentence = (
-        f"a run writes {size(each)}, all together at most {size(most * each)} of {size(allowed)} ({words})"
+        f"a run writes {size(run_bytes)}, all together at most {size(total)} of {size(allowed)} ({option})"
     )
     state.note(sentence)
     state.narrator.say(sentence)
 
 
 def bytes_of_a_run(originals: tuple[Trial, ...], situation: Situation) -> float:
-    """Bytes that a run writes: by calls, as recorded, or in the files that it leaves."""
+    """Return the bytes that a run writes: by recorded calls, or in the files after the run."""
     behaviour = situation.observation.behaviour
     recorded = behaviour.numbers.get("io_bytes_written", 0.0) if behaviour else 0.0
     return max(recorded, *(float(trial.written_bytes) for trial in originals), 0.0)
 
 
 def allowed_bytes(io_budget: str, situation: Situation) -> float | None:
-    """Bytes that all runs may write; None where nothing is known of the file system."""
-    found = _SIZE.fullmatch(io_budget or DEFAULT_SHARE)
-    assert found is not None
-    if found[2] != "%":
-        return float(found[1]) * _UNITS[found[2] or ""]
+    """Return the bytes that all runs may write; None if the file system is unknown."""
+    match = _SIZE.fullmatch(io_budget or DEFAULT_SHARE)
+    assert match is not None
+    if match[2] != "%":
+        return float(match[1]) * _UNITS[match[2] or ""]
     system = knobs.output_system(situation)
     if system is None:
         return None
     quota_free = system.free_bytes if system.quota_free_bytes is None else system.quota_free_bytes
-    left = min(system.free_bytes, quota_free)
-    return float(found[1]) / 100 * left
+    return float(match[1]) / 100 * min(system.free_bytes, quota_free)

@@ -1,36 +1,38 @@
-"""The search of a tune: what was noticed, then configurations that seem faster."""
+"""The search of a tune: findings, then configurations that seem faster.
+
+The candidates are logged at the end of the search, so that a resumed tune continues with their proof.
+"""
 
 import logging
 from collections import defaultdict
 from functools import partial
 from statistics import median
+from typing import Any
 
 from mpiric.model.configuration import Configuration
+from mpiric.model.evidence import Share
 from mpiric.model.run import Plan
 from mpiric.model.trial import Outcome, Phase
 from mpiric.plans.effort import EFFORTS
 from mpiric.plans.evaluator import Evaluator
 from mpiric.plans.ranking import HEAVY_GAIN
-from mpiric.plans.search import SearchResult, search
+from mpiric.plans.search import ProofCandidate, SearchResult, estimated_share, search
 from mpiric.tuning.objective import TIMES
 from mpiric.workflows.trials.findings import findings_of
-from mpiric.workflows.tune.allowances import proof_shortfall, search_budget
+from mpiric.workflows.tune.allowances import expected_price, proof_shortfall, search_budget
 from mpiric.workflows.tune.file_runs import begin_file_runs
-from mpiric.workflows.tune.known_candidates import keep_candidates, kept_candidates
-from mpiric.workflows.tune.known_space import fill_in_space
-from mpiric.workflows.tune.order import last_answer
-from mpiric.workflows.tune.price import expected_price
+from mpiric.workflows.tune.order import fill_in_space, last_answer
 from mpiric.workflows.tune.space import is_worth_a_run, withheld
 from mpiric.workflows.tune.state import TuneState
 
 LOG = logging.getLogger(__package__)
-_SLOW = 2.5  # times the best objective: a run between marks that is known to be slower is stopped
+_SLOW = 2.5  # a run between step markers is stopped at this multiple of the best objective
 _DISTURBED, _DISTURBED_SHARE = 2, 0.05  # disturbed runs and their share; the larger limit triggers a note
-_AHEAD = 0.95  # share of the original's objective; a lower one may be worth a proof
+_AHEAD = 0.95  # objective relative to the original, below which a proof may be worth its time
 
 
 def find_candidates(state: TuneState) -> Plan[list[Configuration]]:
-    """Report what was noticed, then look for something faster; the candidates, best first."""
+    """Report the findings, then search for faster configurations; return the candidates, best first."""
     request, situation, budget = state.request, state.situation, state.budget
     look_at_knobs(state)
     _announce(state)
@@ -49,13 +51,14 @@ def find_candidates(state: TuneState) -> Plan[list[Configuration]]:
         state.run_s,
         lambda: state.quickest_s,
         request.rule,
+        proves_shares=request.effort.proves_shares,
         explores=lambda: bool(not_reached(state)),
     )
     observed = (trial for trial in (*state.originals, *state.earlier) if trial.phase is Phase.OBSERVE)
     evaluator = Evaluator(
         state.space,
         shared(),
-        recorded=state.known or tuple(observed),
+        recorded=state.array_trials or tuple(observed),
         objective_is_time=request.objective.text in TIMES and state.marks is None,
         feasible=lambda configuration: is_worth_a_run(configuration, situation),
         expected_s=state.run_s,
@@ -64,17 +67,17 @@ def find_candidates(state: TuneState) -> Plan[list[Configuration]]:
         stop_at=lambda: _too_slow(state) if is_between_marks else None,
     )
     # Runs of one round of an array take the time of one run, so that more of them are worth it.
-    effort = EFFORTS["thorough"] if state.known else request.effort
+    effort = EFFORTS["thorough"] if state.array_trials else request.effort
     result = yield from search(evaluator, effort, request.seed, request.rule.minimum_effect, last)
     budget.spend(evaluator.budget.runs_done)
-    if not result.candidates and not state.known and not_reached(state):
-        # There is nothing to prove yet: the budget of the proof goes to configurations not yet tried.
+    if not result.candidates and not state.array_trials and not_reached(state):
+        # Without a candidate, the budget of the proof is spent on further configurations.
         evaluator.budget = shared(keeps=partial(_is_ahead, state))
         result = yield from search(evaluator, effort, request.seed, request.rule.minimum_effect, last)
         budget.spend(evaluator.budget.runs_done)
     state.rejected.update(result.rejected)
     _note(result, state)
-    if result.candidates and state.shortfall:  # what one of them takes is known now
+    if result.candidates and state.shortfall:  # the duration of a candidate is known now
         state.shortfall = proof_shortfall(budget, state.run_s, request.rule, state.quickest_s)
     for configuration, reason in result.rejected:
         LOG.info("rejected: %s: %s", configuration, reason)
@@ -88,7 +91,7 @@ def find_candidates(state: TuneState) -> Plan[list[Configuration]]:
 
 
 def _announce(state: TuneState) -> None:
-    """Show what was noticed and what will be tried, and the price of it."""
+    """Show the findings, the number of knobs to try, and the expected price."""
     request = state.request
     for finding in state.findings:
         state.narrator.found(finding)
@@ -106,7 +109,7 @@ def _announce(state: TuneState) -> None:
 
 
 def _note(result: SearchResult, state: TuneState) -> None:
-    """Note disturbed runs, and a heavier setting that would gain too little."""
+    """Note disturbed runs, and a heavier setting whose gain is too small."""
     runs = [*state.originals, *state.searched]
     disturbed = max(result.disturbed_runs, sum(trial.disturbed for trial in runs))
     if disturbed >= max(_DISTURBED, _DISTURBED_SHARE * len(runs)):
@@ -123,7 +126,7 @@ def _note(result: SearchResult, state: TuneState) -> None:
 
 
 def _too_slow(state: TuneState) -> float | None:
-    """Objective from which on a run between marks is of no use; None before there is any to compare with."""
+    """Return the objective at which a run between step markers is stopped; None before the first run."""
     objectives = [
         trial.objective for trial in (*state.originals, *state.searched) if trial.outcome is Outcome.OK
     ]
@@ -132,7 +135,7 @@ def _too_slow(state: TuneState) -> float | None:
 
 
 def _is_ahead(state: TuneState) -> bool:
-    """Return whether a configuration seems so much faster than the original that it is worth a proof."""
+    """Return whether a configuration seems much faster than the original."""
     times: dict[Configuration, list[float]] = defaultdict(list)
     for trial in (*state.originals, *state.searched):
         if trial.outcome is Outcome.OK and trial.objective is not None:
@@ -143,14 +146,14 @@ def _is_ahead(state: TuneState) -> bool:
 
 
 def not_reached(state: TuneState) -> list[str]:
-    """Knobs of the space that no run has set."""
-    run = {name for trial in (*state.earlier, *state.searched) for name, _ in trial.configuration.items}
-    return [dimension.knob for dimension in state.space.dimensions if dimension.knob not in run]
+    """Return the knobs of the space that no run has set."""
+    tried = {name for trial in (*state.earlier, *state.searched) for name, _ in trial.configuration.items}
+    return [dimension.knob for dimension in state.space.dimensions if dimension.knob not in tried]
 
 
 def look_at_knobs(state: TuneState) -> None:
-    """Fill in which knobs apply, and what they have noticed."""
-    # That others use the CPUs is no matter of settings, and yet decides on what can be measured.
+    """Fill in the knobs that apply, and their findings."""
+    # Other processes on the CPUs are not a matter of settings, but limit the precision of all results.
     advice = state.recorded[-1].profile.advice if state.recorded else ()
     cpus_taken = tuple(advised.finding for advised in advice if advised.finding.id == "cpus-taken")
     fill_in_space(state)
@@ -160,3 +163,53 @@ def look_at_knobs(state: TuneState) -> None:
         LOG.info("knob %s: not tried: %s", knob.knob, knob.why)
     state.findings = (*cpus_taken, *findings_of(state.situation, state.space))
     begin_file_runs(state)
+
+
+_EVENT = "searched"
+
+
+def keep_candidates(state: TuneState) -> None:
+    """Log the candidates of the search, best first."""
+    candidates = [
+        {
+            "configuration": candidate.configuration.as_dict(),
+            "expected_ratio": candidate.expected_ratio,
+            "doubtful": list(candidate.doubtful),
+            "evident": list(candidate.evident),
+            "shares": [_render(share) for share in candidate.shares],
+            "is_clear": candidate.is_clear,
+        }
+        for candidate in state.candidates.values()
+    ]
+    if not state.is_planned:
+        state.log.append(_EVENT, {"candidates": candidates})
+
+
+def kept_candidates(state: TuneState) -> tuple[ProofCandidate, ...]:
+    """Return the logged candidates of an interrupted tune; empty if its search had not ended."""
+    if state.is_planned:
+        return ()
+    events = [event for event in state.log.read().events if event["event"] == _EVENT]
+    candidates = events[-1].get("candidates") if events else None
+    if not isinstance(candidates, list):
+        return ()
+    return tuple(
+        ProofCandidate(
+            Configuration.of(candidate["configuration"]),
+            float(candidate["expected_ratio"]),
+            tuple(candidate["doubtful"]),
+            tuple(candidate["evident"]),
+            tuple(_read(share) for share in candidate.get("shares", ())),
+            candidate.get("is_clear", False) is True,
+        )
+        for candidate in candidates
+    )
+
+
+def _render(share: Share) -> dict[str, Any]:
+    interval = [share.low, share.high]
+    return {"knob": share.knobs[0], "ratio": share.ratio, "interval": interval, "runs": share.runs}
+
+
+def _read(share: dict[str, Any]) -> Share:
+    return estimated_share(share["knob"], share["ratio"], share["interval"], share["runs"])

@@ -1,16 +1,20 @@
-"""`tune --finish`: the tuned command to its end, against a whole run of the original or what one has left."""
+"""`tune --finish`: a complete run of the tuned command, compared with a complete run of the original.
+
+The output of the original may be given as a directory (``--reference``).
+"""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from mpiric.host.files import is_file
+from mpiric.host.files import exists, is_directory, is_file
 from mpiric.lab.judge import Judge, kept_files, set_by
 from mpiric.lab.lab import Lab
 from mpiric.lab.probes import between
 from mpiric.lab.render import render
 from mpiric.model.configuration import Configuration
+from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.evidence import Verdict
 from mpiric.model.marks import MarkPair
 from mpiric.model.run import Plan, Run
@@ -19,20 +23,19 @@ from mpiric.model.whole_check import WholeCheck, WholeVerdict
 from mpiric.tuning.equivalence.whole_runs import WholeOutput, whole_disagreement
 from mpiric.tuning.marks.later_pace import UNREACHED, against_forecast, pace_of
 from mpiric.tuning.objective import Objective
-from mpiric.workflows.tune.reference import reference_output
 from mpiric.workflows.tune.state import TuneState
 
-_ORIGINALS = 2  # whole runs of it at the most: what differs from one may vary by itself
-_PATIENCE, _SLACK_S = 4.0, 30.0  # the tuned run may take so many times as long as the original
+_ORIGINALS = 2  # most complete runs of the original; its output may vary by itself
+_PATIENCE, _SLACK_S = 4.0, 30.0  # time limit of the tuned run: factor of the original, plus slack
 
 
 def finish(state: TuneState) -> Plan[None]:
-    """Fill in what the whole tuned run shows, where one was asked for and trials ended at marks.
+    """Check a complete run of the answer, if the user asked for it and trials ended at step markers.
 
-    These runs are not counted against the budget: how long they take is the program's own affair.
+    These runs do not count against the budget, as the program determines their duration.
     """
     request = state.request
-    answer = next((each.configuration for each in state.evidence if each.verdict is Verdict.FASTER), None)
+    answer = next((proof.configuration for proof in state.evidence if proof.verdict is Verdict.FASTER), None)
     if not request.finish or answer is None:
         return
     if state.marks is None:
@@ -40,13 +43,13 @@ def finish(state: TuneState) -> Plan[None]:
         return
     state.narrator.phase("Running the tuned command to its end")
     with _whole_runs(state.lab, state.marks.pair, state.request.objective):
-        state.whole = yield from _check(state, answer)
-    state.note(f"the whole run {state.whole.verdict.value}: {state.whole.why}")
+        state.whole_check = yield from _check(state, answer)
+    state.note(f"the whole run {state.whole_check.verdict.value}: {state.whole_check.why}")
 
 
 @contextmanager
 def _whole_runs(lab: Lab, pair: MarkPair, objective: Objective) -> Iterator[None]:
-    """Runs go to their end, are judged here, and keep the times of all their marks."""
+    """Make complete runs that are not judged by the lab and keep the times of all step markers."""
     judge, probes = lab.judge, lab.probes
     lab.judge = Judge(objective)
     library = getattr(probes[Phase.PROOF], "library", "")
@@ -74,35 +77,36 @@ def _check(state: TuneState, answer: Configuration) -> Plan[WholeCheck]:
     tuned = yield Run(answer, Phase.FINISH, limit_s=limit_s)
     if tuned.outcome is not Outcome.OK:
         return WholeCheck(WholeVerdict.DIFFERS, tuned.reason or tuned.outcome.value)
-    found = _output(tuned)
+    output = _output(tuned)
     if state.request.reference is not None:
-        references.append(reference_output(state.request.reference, found, state.request.working_directory))
-    different = _disagreement(state, answer, references, found)
+        references.append(reference_output(state.request.reference, output, state.request.working_directory))
+    different = _disagreement(state, answer, references, output)
     while different and len(originals) < _ORIGINALS and (yield from run_original()):
-        different = _disagreement(state, answer, references, found)
+        different = _disagreement(state, answer, references, output)
     if different:
         return WholeCheck(WholeVerdict.DIFFERS, different)
-    return WholeCheck(WholeVerdict.AGREES, _words(state, tuned, answer))
+    return WholeCheck(WholeVerdict.AGREES, _agreement(state, tuned, answer))
 
 
 def _output(trial: Trial) -> WholeOutput:
-    kept = kept_files(trial)
-    files = {str(path.relative_to(kept)): path for path in sorted(kept.rglob("*")) if is_file(path)}
+    directory = kept_files(trial)
+    paths = [path for path in sorted(directory.rglob("*")) if is_file(path)]
+    files = {str(path.relative_to(directory)): path for path in paths}
     return WholeOutput(Path(trial.stdout), files)
 
 
 def _disagreement(
-    state: TuneState, answer: Configuration, references: Sequence[WholeOutput], found: WholeOutput
+    state: TuneState, answer: Configuration, references: Sequence[WholeOutput], output: WholeOutput
 ) -> str:
     settings = set_by(render(answer, state.situation))
     rounding = state.request.allowed.rounding
-    return whole_disagreement(references, found, rounding=rounding, settings=settings)
+    return whole_disagreement(references, output, rounding=rounding, settings=settings)
 
 
-def _words(state: TuneState, whole: Trial, answer: Configuration) -> str:
-    """What was compared, and whether later steps kept the pace of those of the proof."""
+def _agreement(state: TuneState, trial: Trial, answer: Configuration) -> str:
+    """Return a sentence on the comparison, and on the pace of later steps relative to the proof."""
     assert state.marks is not None
-    words = f"what it printed and wrote in {whole.wall_s:.3g} s is the original's"
+    sentence = f"its output and files after {trial.wall_s:.3g} s equal those from the original"
     pair = state.marks.pair
     tuned = [
         trial.split.per_mark_s
@@ -110,6 +114,32 @@ def _words(state: TuneState, whole: Trial, answer: Configuration) -> str:
         if trial.configuration == answer and trial.split is not None and trial.split.per_mark_s
     ]
     later = (
-        against_forecast(pace_of(whole.marks, pair), pair, sorted(tuned)[len(tuned) // 2]) if tuned else ""
+        against_forecast(pace_of(trial.marks, pair), pair, sorted(tuned)[len(tuned) // 2]) if tuned else ""
     )
-    return f"{words}; {later}" if later else words
+    return f"{sentence}; {later}" if later else sentence
+
+
+STDOUT = "stdout"  # name of the file with the printed output
+_HINT = f"--reference takes a directory with the files of a complete run, and its output in a file '{STDOUT}'"
+
+
+def check_reference(directory: Path) -> Path:
+    """Return the absolute path of a reference. Raises MpiricError if it holds no file."""
+    if not is_directory(directory):
+        raise NotFoundError(f"--reference: {directory} is not a directory", hint=_HINT)
+    if not any(is_file(path) for path in directory.rglob("*")):
+        raise MpiricError(f"--reference: {directory} contains no file", hint=_HINT)
+    return directory.absolute()
+
+
+def reference_output(directory: Path, output: WholeOutput, working_directory: str) -> WholeOutput:
+    """Return the reference for a run, without inputs, which no run writes."""
+    stdout = directory / STDOUT
+    files = {
+        name: path
+        for path in sorted(directory.rglob("*"))
+        if is_file(path) and path != stdout
+        for name in [str(path.relative_to(directory))]
+        if name in output.files or not exists(Path(working_directory, name))
+    }
+    return WholeOutput(stdout if is_file(stdout) else None, files)

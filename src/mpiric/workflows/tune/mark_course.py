@@ -1,4 +1,4 @@
-"""How long a tune's runs are: whole, or to a mark; why, and what an interrupted tune had fixed."""
+"""End of the runs of a tune: complete runs or a step marker, and the reason."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ from mpiric import knobs
 from mpiric.model.errors import MpiricError
 from mpiric.tuning.store.events import TuneEvents
 from mpiric.workflows.trials.kept_marks import kept_marks, kept_whole_marks
-from mpiric.workflows.trials.learn_marks import MarkWishes
+from mpiric.workflows.trials.learn_marks import MarkOptions
 from mpiric.workflows.tune.request import TuneRequest
 
 _FILE_KNOBS = frozenset().union(
@@ -15,9 +15,9 @@ _FILE_KNOBS = frozenset().union(
 
 
 def why_whole(request: TuneRequest) -> str:
-    """Why every run goes to its end, however long; "" where it may end at a mark.
+    """Return the reason for complete runs, "" if runs may end at a step marker.
 
-    Raises MpiricError where the user names a mark as well.
+    Raises MpiricError if the user names a marker as well.
     """
     reasons = {
         "--to-the-end": request.to_the_end,
@@ -40,23 +40,23 @@ def why_whole(request: TuneRequest) -> str:
 
 
 def never_stopped(request: TuneRequest) -> bool:
-    """Whether runs of the command as it is go to their end however long: half of one is left nowhere."""
+    """Return whether runs of the unchanged command are always complete, as a partial run is of no use."""
     return request.to_the_end or (request.in_place and request.mark is None)
 
 
-def wishes_of(request: TuneRequest, log: TuneEvents) -> MarkWishes:
-    """What is asked of marks; those that a tune's log has stay."""
-    wishes = MarkWishes(
+def mark_options_of(request: TuneRequest, log: TuneEvents) -> MarkOptions:
+    """Return the options for step markers; markers in the log of the tune are kept."""
+    options = MarkOptions(
         request.budget_s,
         request.after_s,
         request.length_s,
         request.mark,
         required=request.mark is not None,
     )
-    return replace(wishes, fixed=kept_marks(log), whole_marks=kept_whole_marks(log))
+    return replace(options, fixed=kept_marks(log), whole_marks=kept_whole_marks(log))
 
 
-def wishes_of_round(request: TuneRequest, log: TuneEvents) -> MarkWishes | None:
-    """What jobs of a tune need when it is known how long its runs are: its marks or none, never others."""
-    wishes = wishes_of(request, log)
-    return replace(wishes, required=True) if wishes.fixed else None
+def mark_options_of_round(request: TuneRequest, log: TuneEvents) -> MarkOptions | None:
+    """Return the options for later jobs of a tune, which use its markers, or None for complete runs."""
+    options = mark_options_of(request, log)
+    return replace(options, required=True) if options.fixed else None

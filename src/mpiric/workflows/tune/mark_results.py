@@ -1,4 +1,4 @@
-"""What a tune whose runs ended at marks says of them: what was compared, and what was not looked at."""
+"""Results of a tune whose runs ended at step markers: scope of the verdict, and limits of the comparison."""
 
 from collections.abc import Iterable
 from itertools import islice
@@ -14,21 +14,21 @@ from mpiric.tuning.equivalence.not_a_number import first_nan
 from mpiric.tuning.objective import TIMES
 from mpiric.tuning.recipe import MOST_INPUTS
 from mpiric.workflows.trials.learn_marks import WHOLE_RUNS
+from mpiric.workflows.tune.answer_files import leads_outside
 from mpiric.workflows.tune.mark_course import why_whole
 from mpiric.workflows.tune.state import TuneState
-from mpiric.workflows.tune.written_outside import leads_outside
 
-_LIMITS = {  # flag of an original at its mark → what it means for the comparison
+_LIMITS = {  # flag of an original at its marker → consequence for the comparison
     "thread_multiple": "the program asked for MPI_THREAD_MULTIPLE: where several of its threads call MPI at "
     "once, which of their calls come before the mark may differ from run to run",
     "flush_failed": "at the mark not all that ranks had buffered could be written (a full disk, a pipe that "
     "nobody reads): that part of the output was not compared",
-    "device_memory": "some results lie in the memory of a GPU and were not compared",
+    "device_memory": "some results are in the memory of a GPU and were not compared",
 }
 
 
 def scope_of(state: TuneState) -> str:
-    """What verdict and ratio are of."""
+    """Return the scope of verdict and ratio: complete runs, steps, or a forecast."""
     if state.marks is None:
         return WHOLE_RUN
     is_forecast = state.lab.judge.marks_of_length is not None and state.request.objective.text in TIMES
@@ -38,15 +38,15 @@ def scope_of(state: TuneState) -> str:
 def marks_fields(
     state: TuneState, trials: Iterable[Trial], original: Timing, tuned: Timing | None
 ) -> dict[str, Any]:
-    """Fields of `Tuned` by name."""
+    """Return the fields of `Tuned` on step markers, by name."""
     stopped = sum(trial.came_early or trial.at_least is not None for trial in trials)
-    found = state.marks
-    if found is None:
-        whole = why_whole(state.request)
-        if whole and state.run_s > state.request.budget_s / WHOLE_RUNS:
-            state.note(f"{whole}; else a run of {state.run_s:.3g} s would be ended at a mark, if it has one")
+    marks = state.marks
+    if marks is None:
+        reason = why_whole(state.request)
+        if reason and state.run_s > state.request.budget_s / WHOLE_RUNS:
+            state.note(f"{reason}; else a run of {state.run_s:.3g} s would be ended at a mark, if it has one")
         return {"scope": WHOLE_RUN, "marks_why": state.marks_why, "stopped_trials": stopped}
-    if growth := found.window.growth:
+    if growth := marks.window.growth:
         state.note(
             f"its steps take {abs(growth):.0%} {'longer' if growth > 0 else 'less'} at the end of the "
             "observed time than at its beginning: later steps may gain differently; --after TIME looks there"
@@ -54,52 +54,52 @@ def marks_fields(
     for flag in sorted(
         {
             flag
-            for trial in found.originals
+            for trial in marks.originals
             if trial.marks
             for rank in trial.marks.ranks
             for flag in rank.flags
         }
     ):
-        if words := _LIMITS.get(flag):
-            state.note(words)
+        if sentence := _LIMITS.get(flag):
+            state.note(sentence)
     is_forecast = scope_of(state) == FORECAST and state.request.objective.text == "wall"
     return {
         "scope": scope_of(state),
         "marks": TunedMarks(
-            found.pair, found.why, found.window.growth, found.window.first_s, found.window.last_s
+            marks.pair, marks.why, marks.window.growth, marks.window.first_s, marks.window.last_s
         ),
         "forecast_s": (original.median_s, (tuned or original).median_s) if is_forecast else None,
-        "whole": state.whole,
+        "whole": state.whole_check,
         "stopped_trials": stopped,
     }
 
 
 def proved_marks(state: TuneState, split: SplitGain | None) -> ProvedMarks | None:
-    """What a recipe says of the marks that its proof ended at."""
-    found = state.marks
-    if found is None or split is None or None in (split.original.per_mark_s, split.tuned.per_mark_s):
+    """Return the step markers for a recipe, where its proof ended."""
+    marks = state.marks
+    if marks is None or split is None or None in (split.original.per_mark_s, split.tuned.per_mark_s):
         return None
     return ProvedMarks(
-        found.pair,
+        marks.pair,
         (split.original.start_s, split.tuned.start_s),
         (split.original.per_mark_s or 0.0, split.tuned.per_mark_s or 0.0),
-        prints_nan=any(map(_has_nan, found.originals)),
+        prints_nan=any(map(_has_nan, marks.originals)),
         inputs=_inputs(state),
     )
 
 
 def _inputs(state: TuneState) -> tuple[str, ...]:
-    """Files below the working directory that ranks read only, as far as a recipe names them."""
+    """Return the files below the working directory that ranks only read, up to a limit."""
     behaviour = state.situation.observation.behaviour
     files = behaviour.files if behaviour else ()
     written = {file.path for file in files if file.writes}
     read = {file.path for file in files if file.reads} - written
-    here = Path(state.request.working_directory)
+    directory = Path(state.request.working_directory)
     below = (path for path in sorted(read) if path.isprintable() and not leads_outside(path))
-    return tuple(islice((path for path in below if is_file(here / path)), MOST_INPUTS))
+    return tuple(islice((path for path in below if is_file(directory / path)), MOST_INPUTS))
 
 
 def _has_nan(original: Trial) -> bool:
-    """Whether a run prints one or writes one into a file."""
+    """Return whether a run prints a NaN or writes one into a file."""
     files = [path for path in kept_files(original).rglob("*") if is_file(path)]
     return any(map(first_nan, [Path(original.stdout), *files]))

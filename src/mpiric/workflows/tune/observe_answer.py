@@ -1,4 +1,4 @@
-"""The answer run once recorded, as the command was: whether what was noticed has gone."""
+"""A recorded run of the answer, and its symptoms compared with the unchanged command."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,18 +19,18 @@ from mpiric.workflows.trials.recorded_runs import recorded_by, recorded_run, rec
 from mpiric.workflows.tune.answer_files import other_layouts
 from mpiric.workflows.tune.state import TuneState
 
-_PATIENCE, _SLACK_S = 4.0, 10.0  # a recorded run may take so many times as long as an original
+_PATIENCE, _SLACK_S = 4.0, 10.0  # time limit of a recorded run: factor of an original, plus slack
 
 
 def observe_answer(state: TuneState, host: Host) -> Plan[None]:
-    """Record the answer where it is proved faster and the command was recorded; a note where that fails."""
-    proved = [each for each in state.evidence if each.verdict is Verdict.FASTER]
+    """Record a run of the answer if it is proved faster and the command was recorded; else leave a note."""
+    proved = [evidence for evidence in state.evidence if evidence.verdict is Verdict.FASTER]
     if not proved or not state.recorded:
         return
     if not state.budget.fits(state.quickest_s if isfinite(state.quickest_s) else 0.0):
-        state.note("what the answer has changed is not shown: nothing of the budget was left to record it")
+        state.note("the effects of the answer are not shown: no budget was left to record a run of it")
         return
-    answer = max(proved, key=lambda each: each.low).configuration
+    answer = max(proved, key=lambda evidence: evidence.low).configuration
     directory = state.log.path / RECORDS / f"answer-{state.lab.count + 1}"
     limit_s = _PATIENCE * max(trial.wall_s for trial in state.originals) + _SLACK_S
     try:
@@ -43,22 +43,22 @@ def observe_answer(state: TuneState, host: Host) -> Plan[None]:
             state.note(sentence)
     except (MpiricError, OSError) as error:
         why = error.message if isinstance(error, MpiricError) else str(error.strerror)
-        state.note(f"the answer was not recorded, so that what it has changed is not shown: {why}")
+        state.note(f"the effects of the answer are not shown, as it was not recorded: {why}")
 
 
 def afterwards_of(knob: str, state: TuneState) -> tuple[SymptomChange, ...]:
-    """What a knob is meant to move, before and after; empty where one of the two was not recorded."""
+    """Return the symptoms of a knob before and after; empty unless both runs were recorded."""
     if state.answered is None:
         return ()
-    before, after = (each.profile.numbers for each in (state.recorded[-1], state.answered))
+    before, after = (run.profile.numbers for run in (state.recorded[-1], state.answered))
     return symptom_changes(knobs.all_knobs()[knob].symptoms, before, after)
 
 
 def with_afterwards(tuned: Tuned, state: TuneState) -> Tuned:
-    """The result with what its settings have moved, and with the time of both recorded runs."""
+    """Return the result with the changed symptoms of its settings and the times of both recorded runs."""
     if state.answered is None:
         return tuned
-    changes = [replace(each, afterwards=afterwards_of(each.knob, state)) for each in tuned.changes]
+    changes = [replace(change, afterwards=afterwards_of(change.knob, state)) for change in tuned.changes]
     splits: Sequence[Split | None] = (
         (tuned.split.original, tuned.split.tuned) if tuned.split else (None, None)
     )

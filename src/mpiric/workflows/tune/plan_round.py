@@ -1,50 +1,62 @@
-"""The next round of a tune in rounds: search and proof gone through ahead of the runs they ask for."""
+"""The next round of a tune in rounds: search and proof are replayed with predicted results.
 
+Logged trials answer the runs that were made. Any other run is planned, and its answer is predicted under the
+assumption that settings not measured so far have no effect. Planning ends when the round is full; after its
+runs, search and proof are replayed with the measured results. Source: the "constant liar" of Ginsbourger, Le
+Riche and Carraro 2010 (Kriging is well-suited to parallelize optimization).
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from math import ceil
+from random import Random
+from statistics import median
 
 from mpiric.lab.lab import LoggedTrials, drive
+from mpiric.lab.render import render
 from mpiric.model.batch import Spread
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.finding import Finding
 from mpiric.model.narrator import Silence
 from mpiric.model.run import Run
-from mpiric.model.trial import Phase, Trial
-from mpiric.tuning.blocks import deal
+from mpiric.model.situation import Situation
+from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.tuning.blocks import deal, levelled
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.store.store import TuneLog
 from mpiric.workflows.submit.array_rounds import ArrayRound
 from mpiric.workflows.tune.find_candidates import find_candidates, look_at_knobs
-from mpiric.workflows.tune.lookahead import Lookahead, RoundFull
 from mpiric.workflows.tune.prove_best import prove_best
 from mpiric.workflows.tune.state import TuneState
 
-_SEARCH_ROUNDS = 4  # each costs a wait in the queue
+_SEARCH_ROUNDS = 4  # number of rounds of the search; each waits in the queue
 _MOST_ROUNDS = 12
-_FEWEST_RUNS = 6  # of a block, besides the first ones of the command as it is
+_FEWEST_RUNS = 6  # smallest block, without its first runs of the unchanged command
 _PAIR = 2
-_SEARCH_SHARE = 0.65  # of what is left of the budget, for all rounds of the search together
-_LEARNING = "0-"  # blocks of round 0: their one run of the search is for learning, not for comparing
+_SEARCH_SHARE = 0.65  # share of the remaining budget for all rounds of the search
+_LEARNING = "0-"  # prefix of the blocks of round 0, whose search run is for learning only
 
 
 def plan_round(state: TuneState, array_round: ArrayRound) -> tuple[tuple[Run, ...], ...]:
-    """The blocks of the round after this one; none when nothing more is asked for."""
+    """Return the blocks of the next round; none if search and proof need no further run."""
     spread = state.request.spread
     assert spread is not None
-    made = [t for t in state.earlier if _compares(t)]
+    trials = [trial for trial in state.earlier if _compares(trial)]
     budget = budget_left(state)
     chosen = _chosen(state.log)
     searches = chosen is None and array_round.number < _SEARCH_ROUNDS
     fit = budget.runs_that_fit(max(state.run_s, 1e-3))
     share = ceil(_SEARCH_SHARE * fit / (_SEARCH_ROUNDS - array_round.number)) if searches else fit
-    each = _room(spread, state.run_s, len(state.originals))
-    fewest = min(each, _FEWEST_RUNS)
-    capacity = spread.jobs * min(each, max(fewest, ceil(share / spread.jobs)))
-    lookahead = Lookahead(made, capacity, state.request.seed)
-    state.is_planned, state.known = True, lookahead.known
+    job_runs = _room(spread, state.run_s, len(state.originals))
+    fewest = min(job_runs, _FEWEST_RUNS)
+    capacity = spread.jobs * min(job_runs, max(fewest, ceil(share / spread.jobs)))
+    lookahead = Lookahead(trials, capacity, state.request.seed)
+    state.is_planned, state.array_trials = True, lookahead.trials
     left_runs = budget.runs if array_round.number < _MOST_ROUNDS else 0
-    proved = [trial for trial in made if trial.phase is Phase.PROOF]
+    proved = [trial for trial in trials if trial.phase is Phase.PROOF]
     state.logged = LoggedTrials(proved)
     # Decisions of the proof that depend on the remaining budget must not change from round to round: its runs
     # in earlier rounds are spent again.
@@ -58,7 +70,9 @@ def plan_round(state: TuneState, array_round: ArrayRound) -> tuple[tuple[Run, ..
             state.budget, state.narrator = for_search, _Findings(array_round)
             chosen = drive(find_candidates(state), predict, state.report)
             if not lookahead.planned:
-                state.log.append("candidates", {"configurations": [each.as_dict() for each in chosen]})
+                state.log.append(
+                    "candidates", {"configurations": [candidate.as_dict() for candidate in chosen]}
+                )
         else:
             look_at_knobs(state)
         if not lookahead.planned:
@@ -70,59 +84,112 @@ def plan_round(state: TuneState, array_round: ArrayRound) -> tuple[tuple[Run, ..
 
 
 def _compares(trial: Trial) -> bool:
-    """Whether a run tells how fast something is: not one that was recorded, or made for learning."""
+    """Return whether a trial may be compared: it was neither recorded nor made for learning."""
     learns = trial.phase is Phase.SEARCH and trial.block.startswith(_LEARNING)
     return trial.phase is not Phase.RECORD and not learns
 
 
 def spent_s(log: TuneLog) -> float:
-    """Time spent on runs, and on the benchmark of its collectives."""
-    found = log.read()
-    benchmarks = (event.get("elapsed_s") for event in found.events if event["event"] == "benchmark")
-    return sum(trial.wall_s for trial in found.trials) + sum(s for s in benchmarks if isinstance(s, float))
+    """Return the time spent on runs and on the benchmark of collectives, in seconds."""
+    content = log.read()
+    benchmarks = (event.get("elapsed_s") for event in content.events if event["event"] == "benchmark")
+    return sum(trial.wall_s for trial in content.trials) + sum(s for s in benchmarks if isinstance(s, float))
 
 
 def budget_left(state: TuneState) -> Budget:
-    """What the runs made anywhere have left of the budget."""
+    """Return the budget that remains after the runs of all jobs."""
     request = state.request
     left_runs = None if request.max_runs is None else max(0, request.max_runs - len(state.earlier))
     return Budget(max(0.0, request.budget_s - spent_s(state.log)), left_runs)
 
 
 def _room(spread: Spread, run_s: float, first_runs: int) -> int:
-    """Runs that a job has time for after those of the command as it is. Raises MpiricError below a pair."""
-    each = int(spread.each_s / max(run_s, 1e-3)) - first_runs
-    if each < _PAIR:
+    """Return how many runs fit into a job after its baseline runs. Raises MpiricError below a pair."""
+    runs = int(spread.each_s / max(run_s, 1e-3)) - first_runs
+    if runs < _PAIR:
         minutes = ceil((first_runs + _FEWEST_RUNS) * run_s / 60)
         raise MpiricError(
             f"a run takes {run_s:.3g} s, so that a job of {spread.each_s:.3g} s has no time to compare any",
             hint=f"go on with --resume and a --slice of about {minutes}m",
         )
-    return each
+    return runs
 
 
 def _chosen(log: TuneLog) -> list[Configuration] | None:
-    """What the search has brought to the proof, once it has: not to be changed while that goes on."""
+    """Return the logged candidates for the proof, None before the end of the search."""
     events = [event for event in log.read().events if event["event"] == "candidates"]
     if not events:
         return None
     configurations = events[-1]["configurations"]
     assert isinstance(configurations, list)
-    return [Configuration.of(each) for each in configurations]
+    return [Configuration.of(candidate) for candidate in configurations]
 
 
 class _Findings(Silence):
-    """Shows whoever follows what was noticed, once."""
+    """Prints the findings in the first round only."""
 
     def __init__(self, array_round: ArrayRound) -> None:
         self._round = array_round
 
     def found(self, finding: Finding) -> None:
-        """A line of its own."""
+        """Print a finding."""
         if self._round.number == 0:
             self._round.tell(f"! {finding.says} ({finding.evidence})")
 
     def phase(self, title: str) -> None:
-        """A line of its own."""
+        """Print the title of a phase."""
         if self._round.number == 0:
             self._round.tell(title)
+
+
+class RoundFull(Exception):  # noqa: N818 - not an error: the round is planned
+    """Ends planning when a round is full; never reaches the user."""
+
+
+class Lookahead:
+    """Predicts the trials of a plan; it runs nothing."""
+
+    def __init__(self, trials: Sequence[Trial], capacity: int, seed: int = 0) -> None:
+        self.trials = levelled(trials)
+        self.planned: list[Run] = []
+        self.passed_s = 0.0  # expected duration of the planned runs
+        self._count = len(trials)
+        self._capacity = capacity
+        self._random = Random(f"mpiric round {seed} {len(trials)}")  # noqa: S311
+        self._objectives: dict[Configuration, list[float]] = defaultdict(list)
+        self._walls: dict[Configuration, list[float]] = defaultdict(list)
+        for trial in self.trials:
+            if trial.outcome is Outcome.OK and trial.objective is not None:
+                self._objectives[trial.configuration].append(trial.objective)
+                self._walls[trial.configuration].append(trial.wall_s)
+
+    def clock(self) -> float:
+        """Return the expected duration of the planned runs."""
+        return self.passed_s
+
+    def predict(self, run: Run, situation: Situation) -> Trial:
+        """Plan a run and return its predicted trial. Raises RoundFull."""
+        assert run.stop_at is None, "a run cannot be stopped before its comparison is known"
+        trial = Trial(
+            run.configuration, run.phase, Outcome.REFUSED, 0.0, pair=run.pair, replicate=run.replicate
+        )
+        try:
+            render(run.configuration, situation)
+        except MpiricError as error:
+            return replace(trial, reason=error.message)
+        if len(self.planned) >= self._capacity and (run.pair < 0 or run.pair != self.planned[-1].pair):
+            raise RoundFull
+        self._count += 1
+        self.planned.append(run)
+        like = self._like(run.configuration)
+        wall_s, values = median(self._walls[like]), self._objectives[like]
+        self.passed_s += wall_s
+        # A proof's length follows from how much its runs scatter.
+        objective = self._random.choice(values) if run.phase is Phase.PROOF else median(values)
+        return replace(trial, outcome=Outcome.OK, wall_s=wall_s, objective=objective, number=self._count)
+
+    def _like(self, configuration: Configuration) -> Configuration:
+        """Return the configuration or its largest measured part, of several the fastest."""
+        settings = set(configuration.items)
+        parts = [part for part in self._objectives if settings.issuperset(part.items)]
+        return min(parts, key=lambda part: (-len(part.items), median(self._objectives[part])))

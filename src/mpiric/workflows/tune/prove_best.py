@@ -1,4 +1,4 @@
-"""The proof of a tune: the best candidate against the original, and what each of its settings is worth."""
+"""The proof of a tune: the best candidate against the original, and the share of each of its settings."""
 
 import logging
 from dataclasses import replace
@@ -15,11 +15,11 @@ from mpiric.plans.smallest import ProofPlan, SmallestAnswer
 from mpiric.workflows.tune.state import TuneState
 
 LOG = logging.getLogger(__package__)
-_PATIENCE = 4.0  # a run of the proof may take this many times as long as the slowest original
+_PATIENCE = 4.0  # time limit of a run of the proof, relative to the slowest original
 
 
 def prove_best(state: TuneState, candidates: list[Configuration]) -> Plan[None]:
-    """Prove the best candidate; the next one only when that fails in a run of the proof."""
+    """Prove the best candidate, or the next one if the first fails in a run of the proof."""
     effort = state.request.effort
     proofs = ProofPlan(
         lambda answer: units_of(answer, state.situation) if effort.proves_shares else (),
@@ -38,24 +38,34 @@ def prove_best(state: TuneState, candidates: list[Configuration]) -> Plan[None]:
     for candidate in candidates:
         settings = len(units_of(candidate, state.situation))
         with_shares = effort.proves_shares and settings > 1
-        worth = f", and what each of {settings} settings is worth" if with_shares else ""
-        state.narrator.phase(f"Proving {candidate} against the original, in fresh pairs{worth}")
-        seen = state.candidates.get(candidate)
-        of_candidate = replace(proofs, doubtful=seen.doubtful, evident=seen.evident) if seen else proofs
+        shares = f", and the share of each of {settings} settings" if with_shares else ""
+        state.narrator.phase(f"Proving {candidate} against the original, in fresh pairs{shares}")
+        estimate = state.candidates.get(candidate)
+        of_candidate = proofs
+        if estimate is not None:
+            of_candidate = replace(
+                proofs,
+                doubtful=estimate.doubtful,
+                evident=estimate.evident,
+                # The runs of a block are made one after the other, not in several jobs.
+                is_clear=estimate.is_clear and not state.is_planned,
+            )
         smallest = SmallestAnswer(of_candidate, candidate)
         try:
-            found = yield from smallest.prove()
+            result = yield from smallest.prove()
         except KeyboardInterrupt:
-            state.evidence = (_with_estimates(smallest.proved, seen),) if smallest.proved else state.evidence
+            state.evidence = (
+                (_with_estimates(smallest.proved, estimate),) if smallest.proved else state.evidence
+            )
             raise
-        state.evidence = (_with_estimates(found.proof.evidence, seen),)
-        state.rejected.update(found.rejected)
-        proof = found.proof.evidence
+        state.evidence = (_with_estimates(result.proof.evidence, estimate),)
+        state.rejected.update(result.rejected)
+        proof = result.proof.evidence
         interval = f"{proof.ratio:.3f}× [{proof.low:.3f}, {proof.high:.3f}]"
         LOG.info("proof of %s: %s, %s: %s", candidate, proof.verdict.value, interval, proof.stopped_because)
-        if not found.proof.rejected:
-            if found.dropped:
-                state.note(f"not shown to contribute, and left out: {', '.join(found.dropped)}")
+        if not result.proof.rejected:
+            if result.dropped:
+                state.note(f"not shown to contribute, and left out: {', '.join(result.dropped)}")
             return
 
 
@@ -67,9 +77,9 @@ def _with_estimates(evidence: Evidence, candidate: ProofCandidate | None) -> Evi
 
 
 def units_of(answer: Configuration, situation: Situation) -> tuple[Unit, ...]:
-    """The settings of an answer, one in a unit with those that its value needs or that need it.
+    """Return the units of an answer: settings that depend on each other are in the same unit.
 
-    A setting that only the launcher or library of another setting can express is never left without that.
+    A setting that only the launcher or library of another setting can express depends on that setting.
     """
     values = answer.as_dict()
     dependent = [

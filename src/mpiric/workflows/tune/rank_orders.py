@@ -1,4 +1,4 @@
-"""Orders of ranks for a tune, from what a recorded run of the command has sent, and one that was proved."""
+"""Rank orders of a tune, predicted from the messages of a recorded run, and export of a proved order."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ KNOB = "rank-order"
 
 
 def find_rank_orders(state: TuneState, host: Host) -> None:
-    """Give the situation the orders that are predicted to save something; planned once in a tune."""
+    """Add the rank orders with a predicted gain to the situation; they are planned once in a tune."""
     situation, directory = state.situation, state.log.path
     if situation.nodes < 2:
         return
@@ -34,19 +34,19 @@ def find_rank_orders(state: TuneState, host: Host) -> None:
 
 
 def with_planned_orders(situation: Situation, directory: Path, host: Host) -> Situation:
-    """What a tune has planned in its directory becomes values of the knob."""
+    """Return the situation with the orders planned in the tune's directory as values of the knob."""
     orders = planned_orders(directory)
     return situation if orders is None else with_orders(situation, orders, host)
 
 
 def proved_order(configuration: Configuration, situation: Situation) -> tuple[int, ...]:
-    """The slot of each rank that the knob's value stands for; empty where it is not set."""
+    """Return the slot of each rank, empty if the configuration sets no rank order."""
     choice = situation.rank_orders.named(configuration.as_dict().get(KNOB, ""))
     return read_order(Path(choice.file)) if choice else ()
 
 
 def export_order(configuration: Configuration, situation: Situation, directory: Path) -> list[str]:
-    """Write a proved order as this launcher takes it; how to use it, in sentences."""
+    """Write a proved order in the format of this launcher; return sentences on its use."""
     slots = proved_order(configuration, situation)
     form = _FORMS.get(situation.job.dialect, "")
     hosts = hosts_of_slots(directory)
@@ -58,7 +58,7 @@ def export_order(configuration: Configuration, situation: Situation, directory: 
     return [f"the order without mpiric: {emission.usage(path)}"]
 
 
-# Of each dialect, the form that its launcher reads.
+# File format of rank orders by launcher dialect.
 _FORMS = {
     "srun": "slurm",
     "hydra": "hydra",

@@ -1,4 +1,4 @@
-"""TuneRequest: what the user asks of a tune."""
+"""TuneRequest: the options of a tune."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,9 +19,9 @@ class TuneRequest:
     argv: tuple[str, ...]
     working_directory: str
     environment: Mapping[str, str]
-    stdin: str = ""  # path of what was piped in
+    stdin: str = ""  # path of a copy of the standard input
     budget_s: float = 600.0
-    begun_s: float | None = None  # when the command was started, by time.monotonic(); None: just now
+    begun_s: float | None = None  # start of the command, by time.monotonic(); None: now
     max_runs: int | None = None
     only: tuple[str, ...] = ()  # knobs or families
     without: tuple[str, ...] = ()
@@ -30,30 +30,30 @@ class TuneRequest:
     compare_output: bool = True
     ignore_lines: str = ""  # regular expression of lines that are not results
     in_place: bool = False
-    io_budget: str = ""  # bytes that all runs may write: "20GiB", or "5%" of what quota or disk leave
+    io_budget: str = ""  # bytes that all runs may write: "20GiB", or "5%" of the free space
     warm: bool = False  # inputs may be in the page cache
     resume: bool = False
-    into: Path | None = None  # the tune to go on with, which may have only just been made
+    into: Path | None = None  # directory of the tune to continue
     store: Path | None = None
-    output: Path | None = None  # where the recipe goes as well
+    output: Path | None = None  # second destination of the recipe
     allowed: Allowed = field(default_factory=Allowed)
     rule: StoppingRule = field(default_factory=StoppingRule)
     effort: Effort = NORMAL
     seed: int = 0
-    try_all: bool = False  # also what cannot matter to the program as it was recorded
-    to_the_end: bool = False  # no run ends at a mark
-    mark: NamedMark | None = None  # at which runs end, however short they are
-    after_s: float = 0.0  # no mark before this time of a run
-    length_s: float | None = None  # of the run that is forecast from marks
-    finish: bool = False  # run the answer to its end, where trials ended at a mark
-    reference: Path | None = None  # what a whole run of the original has left, to compare that with
+    try_all: bool = False  # try also knobs that cannot matter according to the record
+    to_the_end: bool = False  # no run ends at a step marker
+    mark: NamedMark | None = None  # step marker that ends each run
+    after_s: float = 0.0  # earliest time of a step marker
+    length_s: float | None = None  # duration of the production run to forecast
+    finish: bool = False  # run the answer to its end if trials ended at a step marker
+    reference: Path | None = None  # directory with the output of a complete baseline run
     site: bool = False  # only knobs that hold for every program
     advised: tuple[str, ...] = ()  # knobs that the advice on a record names: tried first
     options: tuple[str, ...] = ()  # options of the call, as written, for resuming it
-    spread: Spread | None = None  # of runs over jobs of an array; None for one after the other here
+    spread: Spread | None = None  # distribution over the jobs of an array; None: sequential runs
 
     @property
     def checked_output(self) -> str:
-        """What checks the output, as the recipe names it."""
+        """Return the method that checks the output, as named in the recipe."""
         learned = "learned" if self.compare_output else "none"
         return "command" if self.check_command else learned

@@ -1,4 +1,4 @@
-"""The recipe of a tune, and what it has learned of collectives as files."""
+"""The recipe of a tune, its learned collective algorithms as files, and the settings of the answer."""
 
 from collections.abc import Iterable
 from datetime import datetime, timezone
@@ -7,6 +7,7 @@ from pathlib import Path
 from mpiric import __version__, knobs
 from mpiric.host.files import is_directory
 from mpiric.host.host import Host
+from mpiric.lab.render import completed, spellings
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.evidence import Evidence
@@ -44,7 +45,7 @@ def save_recipe(state: TuneState, evidence: Evidence, split: SplitGain | None, h
         checked_output=request.checked_output,
         mpiric_version=__version__,
         scope=scope_of(state) if state.marks else "",
-        whole=state.whole if state.marks else None,
+        whole=state.whole_check if state.marks else None,
         marks=proved_marks(state, split),
         policy=_policy(configuration, situation),
         measured_in=job_around(host),
@@ -92,22 +93,56 @@ def export_learned(
 
 
 def reason_for(name: str, situation: Situation) -> str:
-    """Why a knob may help here, or helps in general."""
+    """Return the reason why a knob may help here, or helps in general."""
     knob = knobs.all_knobs()[name]
     answer = knobs.consider(knob, situation)
     return answer.because if isinstance(answer, Try) and answer.prior >= 0.5 else knob.why
 
 
 def _reason(name: str, value: str, state: TuneState) -> str:
-    """The reason with the evidence for it, where a recorded run of the answer has shown it."""
+    """Return the reason, with evidence from the recorded run of the answer if it has any."""
     reason = reason_for(name, state.situation)
     evidence = chain(KnobChange(name, value, reason, afterwards=afterwards_of(name, state)))
     return evidence or reason
 
 
 def _policy(configuration: Configuration, situation: Situation) -> tuple[str, ...]:
-    """The lines that `collectives = "policy"` or `"exported"` stands for."""
+    """Return the lines of the policy file that a value of `collectives` selects."""
     tuner = situation.tuner
     files = {"policy": tuner.policy, "exported": tuner.exported_policy}
     path = files.get(configuration.as_dict().get("collectives", ""), "")
     return tuple(Path(path).read_text(encoding="ascii").splitlines()) if path else ()
+
+
+def changes_of(evidence: Evidence, situation: Situation, *, of_site: bool) -> tuple[KnobChange, ...]:
+    """Return the settings of the answer and their implied settings, each with its share of the gain.
+
+    Settings that suit every program are marked, except in a tune for the site (``of_site``).
+    """
+    answer = evidence.configuration
+    written = spellings(answer, situation)
+    return tuple(
+        KnobChange(
+            name,
+            value,
+            reason_for(name, situation),
+            written[name].note,
+            evidence.share_of(name) or evidence.share_of(_brought_by(name, evidence, situation)),
+            site=not of_site and _suits_site(name, value, situation),
+        )
+        for name, value in completed(answer, situation).items
+    )
+
+
+def _brought_by(name: str, evidence: Evidence, situation: Situation) -> str:
+    """Return the knob of the answer that implies a setting of another knob, "" for none."""
+    for other, value in evidence.configuration.items:
+        brings = knobs.all_knobs()[other].brings
+        if brings is not None and name in brings(value, situation):
+            return other
+    return ""
+
+
+def _suits_site(name: str, value: str, situation: Situation) -> bool:
+    suits = knobs.all_knobs()[name].site_default
+    return suits is not None and suits(value, situation)

@@ -1,4 +1,4 @@
-"""What holds for every program, as the library's own defaults: files for an administrator to put in place."""
+"""Settings that suit every program as defaults of the library: files for an administrator to install."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -15,7 +15,7 @@ from mpiric.model.quoting import comment, parameter_value, sh_word, tcl_word, va
 from mpiric.model.situation import Situation
 from mpiric.report.tuned_text import interval
 
-# Parameter files an MPI reads by itself: variable prefix → file name, and where it belongs below the prefix.
+# Parameter files of MPI libraries: variable prefix → file name, and its path below the installation prefix.
 _PARAMETER_FILES = {
     "OMPI_MCA_": ("openmpi-mca-params.conf", "etc/openmpi-mca-params.conf"),
     "PRTE_MCA_": ("prte-mca-params.conf", "etc/prte-mca-params.conf"),
@@ -35,7 +35,7 @@ def write_site(
     variables = site_variables(shown, situation) if shown else {}
     if not variables:
         return ["nothing that was shown to contribute can be a default for every program"]
-    own = {
+    exclusive = {
         name: value
         for name, value in variables.items()
         if mpis.is_read_by_alone(name, situation.mpi.implementation)
@@ -44,18 +44,22 @@ def write_site(
     part = "" if shown == configuration else f", of {configuration}"
     title = f"{situation.mpi.label}: {shown}{part}; proved {gain} {interval(evidence)} for {program}"
     files = {"mpiric-site.tcl": _module(variables, title, situation)}
-    words = ["site defaults, for you to put in place:"]
+    sentences = ["site defaults, for you to put in place:"]
     for prefix, (name, file) in _PARAMETER_FILES.items():
-        parameters = {key.removeprefix(prefix): value for key, value in own.items() if key.startswith(prefix)}
+        parameters = {
+            key.removeprefix(prefix): value for key, value in exclusive.items() if key.startswith(prefix)
+        }
         if parameters:
             files[name] = _parameters(parameters, title)
-            words.append(f"append {directory}/site/{name} to {situation.mpi.prefix}/{file}")
-    if own:
-        files["mpiric-site.sh"] = _shell(own, title)
-        words.append(f"or source {directory}/site/mpiric-site.sh from /etc/profile.d")
-    words.append(f"{'or ' if own else ''}offer {directory}/site/mpiric-site.tcl as an environment module")
-    if shared := sorted(variables.keys() - own.keys()):
-        words.append(
+            sentences.append(f"append {directory}/site/{name} to {situation.mpi.prefix}/{file}")
+    if exclusive:
+        files["mpiric-site.sh"] = _shell(exclusive, title)
+        sentences.append(f"or source {directory}/site/mpiric-site.sh from /etc/profile.d")
+    sentences.append(
+        f"{'or ' if exclusive else ''}offer {directory}/site/mpiric-site.tcl as an environment module"
+    )
+    if shared := sorted(variables.keys() - exclusive.keys()):
+        sentences.append(
             f"{', '.join(shared)}: other MPI libraries read this too, so only the module of "
             f"{situation.mpi.label} sets it"
         )
@@ -65,11 +69,11 @@ def write_site(
             (directory / "site" / name).unlink(missing_ok=True)
         for name, text in files.items():
             write_whole(directory / "site" / name, text.encode())
-    return words
+    return sentences
 
 
 def shown_to_contribute(configuration: Configuration, evidence: Evidence) -> Configuration:
-    """The settings of an answer that a proof has shown to contribute, or without which it does not run."""
+    """Return the settings of an answer that were shown to contribute, or without which it does not run."""
     settings = {
         name: value
         for name, value in configuration.items
@@ -80,10 +84,10 @@ def shown_to_contribute(configuration: Configuration, evidence: Evidence) -> Con
 
 
 def site_variables(configuration: Configuration, situation: Situation) -> dict[str, str]:
-    """The environment that says the same without touching a launch line.
+    """Return environment variables that have the effect of the settings.
 
-    A launcher's options have no place in a default; spelled for a program that is started directly, they
-    become variables wherever the library knows one.
+    Launcher options cannot be defaults. Rendered for a program that is started directly, they become
+    variables if the library has such variables.
     """
     program = situation.job.program
     direct = replace(

@@ -14,28 +14,28 @@ from mpiric.model.tuned import CannotMatter
 from mpiric.tuning.search.space import Dimension, SearchSpace
 from mpiric.workflows.tune.request import TuneRequest
 
-_OF_TIME = ("wall", "main", "core-hours")  # objectives of which shares of the time are shares
-_ADVISED_SCORE = 0.9  # of a knob that a record's advice names: tried before what only looks promising
+_OF_TIME = ("wall", "main", "core-hours")  # objectives that are proportional to time
+_ADVISED_SCORE = 0.9  # score of a knob that the advice of a record names
 
 
 def check_names(names: Sequence[str]) -> None:
     """Raise MpiricError for a word that is neither a knob nor a family."""
-    known = set(knobs.all_knobs()) | {knob.family for knob in knobs.all_knobs().values()}
+    valid = set(knobs.all_knobs()) | {knob.family for knob in knobs.all_knobs().values()}
     for name in names:
-        if name not in known:
+        if name not in valid:
             raise MpiricError(
-                f"no knob or family is called {name!r}", hint=f"known are: {', '.join(sorted(known))}"
+                f"no knob or family is called {name!r}", hint=f"known are: {', '.join(sorted(valid))}"
             )
 
 
 def requested_space(request: TuneRequest, situation: Situation) -> SearchSpace:
-    """The space that a tune's request leaves, of what can matter to the program."""
+    """Return the knobs that can matter to the program and that the request allows."""
     recorded = replace(situation, least_share=least_share(request))
     return space_of(recorded, request.only, request.without, site=request.site, advised=request.advised)
 
 
 def needless_knobs(request: TuneRequest, situation: Situation) -> tuple[CannotMatter, ...]:
-    """Knobs that would be tried if it was not known what the recorded program does, and why they are not."""
+    """Return the knobs that only the record of the program excludes, with the reason."""
     recorded = replace(situation, least_share=least_share(request))
     answers = _answers(recorded, request.only, request.without, site=request.site)
     return tuple(
@@ -46,14 +46,14 @@ def needless_knobs(request: TuneRequest, situation: Situation) -> tuple[CannotMa
 
 
 def least_share(request: TuneRequest) -> float | None:
-    """The share of the time that a knob must be able to touch; None where all are to be tried.
+    """Return the share of the time that a knob must be able to influence; None to try all knobs.
 
-    A number that the program prints may be of a moment of its run: there only what touches nothing goes.
+    For an objective that the program prints it is 0, as the number may belong to a short part of the run.
     """
     if request.try_all:
         return None
-    least = request.rule.minimum_effect
-    return least / (1 + least) if request.objective.text in _OF_TIME else 0.0
+    effect = request.rule.minimum_effect
+    return effect / (1 + effect) if request.objective.text in _OF_TIME else 0.0
 
 
 def space_of(
@@ -64,10 +64,10 @@ def space_of(
     site: bool = False,
     advised: Sequence[str] = (),
 ) -> SearchSpace:
-    """Every knob that is worth a run and that the user allows, with the values that can be written.
+    """Return the knobs that are worth a run and that the user allows, with the values that can be set.
 
-    ``advised`` are knobs that the advice on a record names: the search tries them first. What a record rules
-    out is left out where the situation has a ``least_share``.
+    ``advised`` are knobs that the advice on a record names: the search tries them first. Knobs that a record
+    rules out are left out if the situation has a ``least_share``.
     """
     dimensions = []
     for name, answer in _tried(_answers(situation, only, without, site=site)):
@@ -84,7 +84,7 @@ def space_of(
 
 
 def _tried(answers: dict[str, Skip | Try]) -> list[tuple[str, Try]]:
-    """Knobs that are worth a run, the likeliest to help first."""
+    """Return the knobs that are worth a run, the most promising first."""
     tried = [(name, answer) for name, answer in answers.items() if isinstance(answer, Try)]
     return sorted(tried, key=lambda entry: -entry[1].prior)
 
@@ -92,9 +92,9 @@ def _tried(answers: dict[str, Skip | Try]) -> list[tuple[str, Try]]:
 def _answers(
     situation: Situation, only: Sequence[str], without: Sequence[str], *, site: bool
 ) -> dict[str, Skip | Try]:
-    """The answer of each knob that the user wants, for the values that can be written here.
+    """Return the answer of each requested knob, with the values that can be set here.
 
-    Where the situation has a ``least_share``, one of the values that do the same is left.
+    If the situation has a ``least_share``, equivalent values are reduced to one.
     """
     answers: dict[str, Skip | Try] = {}
     for name, knob in knobs.all_knobs().items():
@@ -122,16 +122,16 @@ def _answers(
 
 
 def is_worth_a_run(configuration: Configuration, situation: Situation) -> bool:
-    """Whether it can be written down, and each of its knobs has something to do beside the others."""
+    """Return whether a configuration can be launched, and none of its knobs is made useless by another."""
     values = configuration.as_dict()
     idle = [rule for name in values if (rule := knobs.all_knobs()[name].idle_beside) is not None]
     return not any(rule(values, situation) for rule in idle) and can_be_written(configuration, situation)
 
 
 def withheld(situation: Situation, only: Sequence[str], without: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Option → knobs that would be tried if the user allowed by it what it names."""
+    """Return option → knobs that would be tried with this option."""
     tried = knobs.to_try(situation)
-    found: dict[str, tuple[str, ...]] = {}
+    by_option: dict[str, tuple[str, ...]] = {}
     for name in ("rounding", "late", "relayout"):
         freer = replace(situation, allowed=replace(situation.allowed, **{name: True}))
         more = tuple(
@@ -139,8 +139,8 @@ def withheld(situation: Situation, only: Sequence[str], without: Sequence[str]) 
             for knob in knobs.to_try(freer)
             if knob not in tried and _wanted(knobs.all_knobs()[knob], only, without)
         )
-        found |= {f"--allow-{name}": more} if more else {}
-    return found
+        by_option |= {f"--allow-{name}": more} if more else {}
+    return by_option
 
 
 def _wanted(knob: Knob, only: Sequence[str], without: Sequence[str]) -> bool:

@@ -1,4 +1,4 @@
-"""Start of a tune: its log and its lab, then the runs of the command as it is."""
+"""Start of a tune: its log and its lab, then the runs of the unchanged command."""
 
 import re
 import time
@@ -37,16 +37,16 @@ from mpiric.workflows.trials.original_runs import program_failed
 from mpiric.workflows.trials.recorded_runs import recorder_for, runtime_with_marks
 from mpiric.workflows.trials.seeing_mounts import copy_policy, inputs_seen
 from mpiric.workflows.trials.try_layouts import layout_refusal
-from mpiric.workflows.tune.mark_course import never_stopped, why_whole, wishes_of, wishes_of_round
+from mpiric.workflows.tune.mark_course import mark_options_of, mark_options_of_round, never_stopped, why_whole
 from mpiric.workflows.tune.request import TuneRequest
 from mpiric.workflows.tune.state import TuneState
 
-_ORIGINALS = 2  # runs of the command for an objective that is a part of a run
+_ORIGINALS = 2  # number of runs of the command for an objective that is a part of a run
 _COMPARED = (Phase.OBSERVE, Phase.SEARCH, Phase.PROOF)
 
 
 def open_log(request: TuneRequest, job: Job) -> TuneLog:
-    """The log of the tune that is asked for: a new one, or that of the tune to go on with."""
+    """Open the log of a tune: a new log, or the log of the tune to resume."""
     if request.into is not None:
         return Store().resume(request.into)
     store, identity = Store(request.store), job_identity(job)
@@ -65,7 +65,7 @@ def open_log(request: TuneRequest, job: Job) -> TuneLog:
 def open_tune(
     request: TuneRequest, parsed: ParsedJob, log: TuneLog, host: Host, narrator: Narrator, runner: Runner
 ) -> Iterator[TuneState]:
-    """Prepare the lab of a tune; at the end, remove what no later tune reads."""
+    """Prepare the lab of a tune; at the end, remove files that no later tune reads."""
     spent_s = 0.0 if request.begun_s is None else max(0.0, time.monotonic() - request.begun_s)
     budget = Budget(request.budget_s, request.max_runs, runner.clock, spent_s=spent_s)
     if request.ignore_lines:
@@ -88,26 +88,26 @@ def open_tune(
 
 
 def observe_command(
-    state: TuneState, parsed: ParsedJob, host: Host, known: TuneEvents | None = None
+    state: TuneState, parsed: ParsedJob, host: Host, recorded_events: TuneEvents | None = None
 ) -> Plan[None]:
-    """Run the command as it is and fill in the facts that the runs show.
+    """Run the unchanged command and fill in the facts that the runs show.
 
-    ``known`` are the events of another job, which has recorded the command already.
+    ``recorded_events`` are the events of another job, which has recorded the command already.
     """
     request, log, lab = state.request, state.log, state.lab
-    whole = why_whole(request)
-    if whole:
-        wishes = None
-    elif known is None:
-        wishes = wishes_of(request, log.read())
+    whole_because = why_whole(request)
+    if whole_because:
+        mark_options = None
+    elif recorded_events is None:
+        mark_options = mark_options_of(request, log.read())
     else:
-        wishes = wishes_of_round(request, known)
+        mark_options = mark_options_of_round(request, recorded_events)
     state.narrator.phase("As it is")
     how = Observing(
         request.allowed,
         compare=request.compare_output,
-        records=log.path / RECORDS if known is None else None,
-        wishes=wishes,
+        records=log.path / RECORDS if recorded_events is None else None,
+        mark_options=mark_options,
         budget=None if never_stopped(request) else state.budget,
     )
     observed = yield from observe(lab, parsed, host, state.narrator, how)
@@ -127,14 +127,15 @@ def observe_command(
     state.run_s = observed.situation.observation.wall_s
     state.recorded, state.notes = observed.recorded, [*observed.notes]
     state.marks = observed.marks
-    state.marks_why = whole or observed.marks_why or f"{WHOLE_RUNS} whole runs fit into the budget"
+    state.marks_why = whole_because or observed.marks_why or f"{WHOLE_RUNS} whole runs fit into the budget"
 
 
 def _measure_parts(request: TuneRequest, lab: Lab, host: Host) -> Plan[tuple[Trial, ...]]:
-    """Have the lab tell parts of a run apart: start-up and main part, or the time in calls on files.
+    """Measure parts of a run separately: start-up and main part, or the time in file operations.
 
-    Runs of the proof are measured so where the runtime can be loaded, and all runs if the objective is such a
-    part. Returns the runs of the command that the objective needs. Raises MpiricError where it cannot be had.
+    This applies to runs of the proof if the runtime can be loaded, and to all runs if the objective is such
+    a part. Return the runs of the command that the objective needs. Raises MpiricError if the part cannot be
+    measured.
     """
     if request.objective.text == "io":
         lab.probes = dict.fromkeys(_COMPARED, FileTime(recorder_for(lab.situation, host)))

@@ -24,10 +24,11 @@ from mpiric.workflows.tune.request import TuneRequest
 
 @dataclass
 class TuneState:
-    """What is known and what is left; each step reads what the steps before it have filled in.
+    """Knowledge and remaining budget of a tune; each step reads the results of the steps before it.
 
-    Observing fills in ``situation`` to ``marks_why``, learning replaces the situation's tuner, the search
-    fills in ``space`` to ``rejected``, the proof ``evidence``. An interruption leaves the rest empty.
+    The observation fills in ``situation`` to ``marks_why``, learning replaces the tuner of the situation,
+    the search fills in ``space`` to ``rejected``, the proof ``evidence``. An interruption leaves the rest
+    empty.
     """
 
     request: TuneRequest
@@ -36,31 +37,31 @@ class TuneState:
     copies: WorkingCopies
     budget: Budget
     narrator: Narrator
-    earlier: tuple[Trial, ...] = ()  # recorded before an interruption, or by an array's jobs
+    earlier: tuple[Trial, ...] = ()  # trials before an interruption, or of the jobs of an array
     logged: LoggedTrials = field(default_factory=LoggedTrials)  # trials that answer runs of search and proof
-    originals: tuple[Trial, ...] = ()  # runs of the command as it is, recorded ones among them
-    run_s: float = 0.0  # of a run of it, with all that surrounds the run
-    recorded: tuple[Recorded, ...] = ()  # what recorded runs of the command as it is have left
-    answered: Recorded | None = None  # what a recorded run of the answer has left
-    marks: FoundMarks | None = None  # at which runs end; None: they are whole
-    marks_why: str = ""  # why they are whole
-    known: tuple[Trial, ...] = ()  # those of an array's jobs, made comparable
-    is_planned: bool = False  # a round of an array is planned, and nothing runs
+    originals: tuple[Trial, ...] = ()  # runs of the unchanged command, including recorded ones
+    run_s: float = 0.0  # duration of such a run, including setup and clean-up
+    recorded: tuple[Recorded, ...] = ()  # records of the unchanged command
+    answered: Recorded | None = None  # record of the answer
+    marks: FoundMarks | None = None  # step markers where runs end; None: complete runs
+    marks_why: str = ""  # reason for complete runs
+    array_trials: tuple[Trial, ...] = ()  # trials of the jobs of an array, made comparable
+    is_planned: bool = False  # a round of an array is being planned; nothing runs
     space: SearchSpace = field(default_factory=SearchSpace)
     cannot_matter: tuple[CannotMatter, ...] = ()
     findings: tuple[Finding, ...] = ()
-    shortfall: str = ""  # why the budget seemed too small for a proof
-    searched: list[Trial] = field(default_factory=list)  # in order
-    candidates: dict[Configuration, ProofCandidate] = field(default_factory=dict)  # as the search sees them
+    shortfall: str = ""  # reason why the budget seemed too small for a proof
+    searched: list[Trial] = field(default_factory=list)  # trials of the search, in order
+    candidates: dict[Configuration, ProofCandidate] = field(default_factory=dict)  # candidates of the search
     rejected: dict[Configuration, str] = field(default_factory=dict)
     evidence: tuple[Evidence, ...] = ()
-    whole: WholeCheck = field(default_factory=WholeCheck)  # of the answer run to its end
+    whole_check: WholeCheck = field(default_factory=WholeCheck)  # result of --finish
     interrupted: bool = False
     notes: list[str] = field(default_factory=list)
 
     @property
     def situation(self) -> Situation:
-        """What is known of the job by now."""
+        """Return the facts about the job so far."""
         return self.lab.situation
 
     @situation.setter
@@ -74,11 +75,11 @@ class TuneState:
     def report(self, trial: Trial) -> None:
         """Show a trial that has ended."""
         shown = [*self.searched, trial] if trial.phase is Phase.SEARCH else self.searched
-        values = [each.objective for each in shown if each.objective is not None]
+        values = [other.objective for other in shown if other.objective is not None]
         self.narrator.trial(trial, min(values, default=None), self.budget.remaining_s)
 
     @property
     def quickest_s(self) -> float:
-        """The quickest run of the search that counts, with what surrounds it; else infinite."""
+        """Return the shortest successful run of the search with setup and clean-up, else infinity."""
         ended = (trial for trial in self.searched if trial.outcome is Outcome.OK)
         return min((trial.took_s or trial.safe_s or trial.wall_s for trial in ended), default=inf)

@@ -1,4 +1,4 @@
-"""The tune that jobs of ``--submit`` work on: made before the first of them, found again later."""
+"""The tune of ``--submit``: created before the first job, and located again by later jobs."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from mpiric.workflows.tune.space import check_names
 
 
 def tune_to_submit(request: TuneRequest) -> Path:
-    """Directory of the tune that jobs will work on: a new one, or with ``resume`` the last submitted one."""
+    """Return the directory of a submitted tune: a new one, or with ``resume`` the last submitted one."""
     check_names([*request.only, *request.without])
     job = parse_command(request.argv, request.working_directory, request.environment)
     store, identity = Store(request.store), job_identity(job)
@@ -26,14 +26,14 @@ def tune_to_submit(request: TuneRequest) -> Path:
             )
         return submitted[-1].absolute()
     meta = {"objective": request.objective.text, "options": list(request.options)}
-    with store.create(program_name(job), identity, job.argv, **meta) as made:
-        return made.path.absolute()
+    with store.create(program_name(job), identity, job.argv, **meta) as log:
+        return log.path.absolute()
 
 
 def options_of_tune(
     argv: tuple[str, ...], working_directory: str, place: Path | None, *, submitted: bool
 ) -> tuple[str, ...]:
-    """The options that the tune to go on with was started with; () where there is none, or none are kept."""
+    """Return the options of the tune to continue; () without such a tune or without kept options."""
     store, identity = Store(place), job_identity(parse_command(argv, working_directory, {}))
     paths = _submitted(store, identity)
     if not submitted:

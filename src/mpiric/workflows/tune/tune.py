@@ -25,7 +25,7 @@ from mpiric.workflows.tune.write_results import write_results
 
 
 def tune(request: TuneRequest, host: Host, narrator: Narrator, runner: Runner | None = None) -> Tuned:
-    """Run the whole of it. Ctrl-C ends it early with the best so far; nothing that was measured is lost."""
+    """Tune a command. Ctrl-C ends it early with the best configuration so far; all trials stay logged."""
     check_names([*request.only, *request.without])
     parsed = parse_job(request.argv, host, request.working_directory, request.environment, request.stdin)
     with (
@@ -37,11 +37,11 @@ def tune(request: TuneRequest, host: Host, narrator: Narrator, runner: Runner | 
 
 
 def answer(state: TuneState, parsed: ParsedJob, host: Host) -> Plan[None]:
-    """Observe a command, search for something faster, prove it, and see what it has changed."""
+    """Observe the command, search for a faster configuration, prove it, and record what it changes."""
     yield from observe_command(state, parsed, host)
     try:
         state.situation = with_networks(state.situation, host, state.narrator)
-        if state.marks is None:  # else runs before the marks were known were longer than any to come
+        if state.marks is None:  # otherwise the runs before the step markers were known were longer
             state.run_s = state.lab.run_s or state.run_s
         find_rank_orders(state, host)
         yield from learn_collectives(state, host)
@@ -54,7 +54,7 @@ def answer(state: TuneState, parsed: ParsedJob, host: Host) -> Plan[None]:
 
 
 def dry_run(request: TuneRequest, host: Host) -> list[str]:
-    """What a tune would run and try, without running anything."""
+    """Return the launch lines that a tune would try, without running anything."""
     check_names([*request.only, *request.without])
     parsed = parse_job(request.argv, host, request.working_directory, request.environment, request.stdin)
     situation = expected_situation(parsed, host, request.allowed)

@@ -1,4 +1,4 @@
-"""Results that the user keeps: the changes in words, the recipe, the page."""
+"""Results of a tune: changed settings, recipe, and report page."""
 
 from collections.abc import Sequence
 from math import ceil
@@ -28,23 +28,21 @@ from mpiric.tuning.marks.split import paired_splits, split_gain
 from mpiric.tuning.objective import shown
 from mpiric.tuning.store.store import default_store
 from mpiric.workflows.trials.findings import after_runs
-from mpiric.workflows.tune.answer_files import file_times, hints_of, ignored_hints
-from mpiric.workflows.tune.changes import changes_of
+from mpiric.workflows.tune.allowances import core_hours
+from mpiric.workflows.tune.answer_files import file_times, hints_of, ignored_hints, written_outside
 from mpiric.workflows.tune.mark_results import marks_fields
 from mpiric.workflows.tune.observe_answer import with_afterwards
-from mpiric.workflows.tune.price import core_hours
 from mpiric.workflows.tune.rank_orders import export_order
 from mpiric.workflows.tune.request import TuneRequest
-from mpiric.workflows.tune.save_recipe import export_learned, save_recipe
+from mpiric.workflows.tune.save_recipe import changes_of, export_learned, save_recipe
 from mpiric.workflows.tune.site_defaults import write_site
 from mpiric.workflows.tune.state import TuneState
-from mpiric.workflows.tune.written_outside import written_outside
 
 _REJECTED = (Outcome.DIFFERENT, Outcome.FAILED, Outcome.TIMED_OUT, Outcome.GREEDY, Outcome.REFUSED)
 
 
 def write_results(state: TuneState, host: Host, elapsed_s: float) -> Tuned:
-    """Write recipe and page (and a site's defaults), and close the log of a tune that came to its end."""
+    """Write recipe, page and site defaults, and close the log of a finished tune."""
     directory, situation, evidence = state.log.path, state.situation, _best(state.evidence)
     proved = evidence if evidence is not None and evidence.verdict is Verdict.FASTER else None
     configuration = proved.configuration if proved else Configuration()
@@ -66,8 +64,8 @@ def write_results(state: TuneState, host: Host, elapsed_s: float) -> Tuned:
     ]
     if state.request.site and proved:
         state.notes += write_site(directory, configuration, situation, proved)
-    at_marks = marks_fields(state, trials, original, tuned)  # has notes of its own
-    recipe = save_recipe(state, proved, split, host) if proved else ""  # reported by its own note
+    at_marks = marks_fields(state, trials, original, tuned)  # adds notes
+    recipe = save_recipe(state, proved, split, host) if proved else ""  # a failure is reported by a note
     best_so_far = None if proved else _best_so_far(state, evidence)
     if state.shortfall and not proved and best_so_far is None:
         state.note(state.shortfall)
@@ -153,7 +151,7 @@ def _machine_line(machine: Machine) -> str:
 
 
 def _best(evidence: Sequence[Evidence]) -> Evidence | None:
-    """What to keep: of those proved faster the one with the highest lower bound, else the likeliest."""
+    """Return the evidence to report: proved faster with the highest lower bound, else the largest ratio."""
     faster = [candidate for candidate in evidence if candidate.verdict is Verdict.FASTER]
     if faster:
         return max(faster, key=lambda candidate: candidate.low)
@@ -165,14 +163,14 @@ def _best(evidence: Sequence[Evidence]) -> Evidence | None:
 
 
 def _timings(evidence: Evidence | None, state: TuneState) -> tuple[Timing, Timing | None]:
-    """Medians of original and tuned as the user means them, from the proof's pairs where there are any."""
+    """Return the medians of original and answer in the user's unit, from the pairs of the proof if any."""
 
     def timing(values: Sequence[float]) -> Timing:
         return Timing(shown(state.request.objective, median(values)), len(values))
 
     if evidence is None or not evidence.pairs:
         values = _as_it_is([*state.originals, *state.searched])
-        # Of two runs the faster: others can only make a run slower.
+        # Of two runs the faster one, as disturbances only make a run slower.
         return Timing(shown(state.request.objective, median_low(values)), len(values)), None
     originals, candidates = evidence.ended
     if not evidence.low <= median(originals) / median(candidates) <= evidence.high:
@@ -183,13 +181,13 @@ def _timings(evidence: Evidence | None, state: TuneState) -> tuple[Timing, Timin
 
 
 def _tried(state: TuneState, trials: Sequence[Trial]) -> tuple[str, ...]:
-    """Knobs of the space that a run has set."""
-    run = {name for trial in trials for name, _ in trial.configuration.items}
-    return tuple(dimension.knob for dimension in state.space.dimensions if dimension.knob in run)
+    """Return the knobs of the space that a run has set."""
+    names = {name for trial in trials for name, _ in trial.configuration.items}
+    return tuple(dimension.knob for dimension in state.space.dimensions if dimension.knob in names)
 
 
 def _unjudged(state: TuneState, trials: Sequence[Trial]) -> tuple[str, ...]:
-    """Knobs of which no run could be judged by its time, as each one differed in its output."""
+    """Return the knobs of which every run differed in its output, so that no time could be compared."""
     judged = {
         name
         for trial in trials
@@ -200,7 +198,7 @@ def _unjudged(state: TuneState, trials: Sequence[Trial]) -> tuple[str, ...]:
 
 
 def _as_it_is(trials: Sequence[Trial]) -> list[float]:
-    """Objectives of the runs of the command as it is, of recorded ones where there are no others."""
+    """Return the objectives of the baseline runs, of recorded ones without others."""
     runs = [
         (trial.phase, trial.objective)
         for trial in trials
@@ -211,7 +209,7 @@ def _as_it_is(trials: Sequence[Trial]) -> list[float]:
 
 
 def _best_so_far(state: TuneState, evidence: Evidence | None) -> BestSoFar | None:
-    """The best configuration of a tune whose proof was not reached, or ended undecided with its budget."""
+    """Return the best configuration if the proof was not reached or ended undecided with its budget."""
     pairs_s = state.run_s + min(state.run_s, state.quickest_s)
     if evidence is not None:
         if not evidence.verdict.is_open or evidence.ratio <= 1 + evidence.minimum_effect:
@@ -261,7 +259,7 @@ def _why_nothing_tried(state: TuneState) -> str:
 
 
 def _launch(configuration: Configuration, situation: Situation) -> tuple[Launch | None, str]:
-    """The command that needs no mpiric, or why there is none."""
+    """Return the command that needs no mpiric, or the reason why there is none."""
     try:
         return render(configuration, situation), ""
     except MpiricError as error:
@@ -269,7 +267,7 @@ def _launch(configuration: Configuration, situation: Situation) -> tuple[Launch 
 
 
 def _resume_options(request: TuneRequest, directory: Path) -> tuple[str, ...]:
-    """Options that find this tune again; its other options are kept with it."""
+    """Return the options that select this tune; its other options are in its log."""
     store = directory.parent.absolute()
     named = () if store == default_store().absolute() else ("--store", str(store))
     return (*(("--submit",) if request.into is not None else ()), "--resume", *named)

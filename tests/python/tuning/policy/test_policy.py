@@ -25,7 +25,6 @@ from mpiric.tuning.policy import (
     merge,
     parse_flat,
     parse_learned,
-    read_flat,
     read_learned,
     render_flat,
     render_learned,
@@ -49,7 +48,7 @@ def learned(*keys: LearnedKey) -> LearnedPolicy:
 
 
 def test_the_examples_of_the_format_are_read() -> None:
-    policy = read_flat(SPEC / "policy.example.txt")
+    policy = parse_flat((SPEC / "policy.example.txt").read_bytes(), "policy.example.txt")
     assert policy.choose("allreduce", EIGHT, 100) == "library"
     assert policy.choose("allreduce", EIGHT, 2048) == "library:ring"
     site = replace(EIGHT, placement="9f3ab2c4d5e6f708")

@@ -41,6 +41,21 @@ def test_a_setting_of_which_one_bad_run_is_all_that_is_known_may_have_been_distu
     assert once > 1e-3
 
 
+def test_noise_lowers_the_value_of_a_run(monkeypatch) -> None:
+    runs = [*[(AS_IT_IS, 1.0)] * 2, *[(A, 0.5), (BOTH, 0.5)] * 3]
+    points, logs = [point for point, _ in runs], [log(seconds) for _, seconds in runs]
+    noisy = Effects(SPACE, points, logs, Sizes(0.2, 0.02, 0.1, 0.0))
+    value = expected_improvement(noisy, [BOTH], A)[0]
+    monkeypatch.setattr(Effects, "noise", 0.0)
+    assert value < 0.9 * expected_improvement(noisy, [BOTH], A)[0]
+
+
+def test_noise_counts_only_once_a_disturbed_run_can_be_told_from_it() -> None:
+    runs = [(AS_IT_IS, 1.0), (A, 0.9)] * 4
+    assert effects(runs).noise == SIZES.noise
+    assert effects(runs[:-1]).noise == 0.0
+
+
 def test_a_run_that_was_faster_than_foretold_was_not_disturbed() -> None:
     runs = [(AS_IT_IS, 1.0), (AS_IT_IS, 1.0), (A, 0.7), (BOTH, 0.7)]
     assert hoped(runs, [AS_IT_IS], A)[0] < 1e-3

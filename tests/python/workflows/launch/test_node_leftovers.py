@@ -13,7 +13,7 @@ from mpiric.model.trial import Execution, Outcome
 from mpiric.tuning.policy.sampling import Subject, SweepPoint
 from mpiric.workflows.fabric.bench import probe_route
 from mpiric.workflows.launch.node_leftovers import cleaned_nodes
-from mpiric.workflows.sweep.launch import ask
+from mpiric.workflows.sweep.launch import measure_points
 from mpiric.workflows.sweep.plan import SweepPlan
 from mpiric.workflows.sweep.request import SweepRequest
 from mpiric.workflows.trials import users_lab
@@ -77,7 +77,7 @@ def sweep_launch(case, _host, directory):
     subject = Subject("bcast", Shape(4, 2, 2))
     request = SweepRequest(("mpiexec", "-n", "4"), "/", {}, directory)
     plan = SweepPlan(request, case, (0, 0, 1, 1), {subject: (8,)}, {subject: ()})
-    return ask(plan, [SweepPoint(subject, 8, "library")], 5.0, {})
+    return measure_points(plan, [SweepPoint(subject, 8, "library")], 5.0, {})
 
 
 @pytest.mark.parametrize("plan", [fabric_probe, sweep_launch])

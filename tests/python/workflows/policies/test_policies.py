@@ -15,7 +15,7 @@ from mpiric.model.knob import Try
 from mpiric.model.policy import Line, Policy, Span
 from mpiric.model.recipe import Fingerprint, Recipe
 from mpiric.model.situation import Allowed, Tuner
-from mpiric.tuning.policy import read_flat
+from mpiric.tuning.policy import parse_flat
 from mpiric.tuning.recipe import parse_recipe, render_recipe
 from mpiric.workflows.policies.files import (
     check_mpi,
@@ -36,7 +36,7 @@ def test_policies_of_both_forms_are_read_and_laid_out_as_text(tmp_path: Path) ->
     learned = read_policy(SPEC / "policy.example.json")
     assert [line.candidate for line in learned.lines] == ["library:ring"]
     path = lay_out(learned, tmp_path)
-    assert read_flat(Path(path)) == learned
+    assert parse_flat(Path(path).read_bytes(), path) == learned
     assert lay_out(learned, tmp_path) == path
     assert lay_out(POLICY, tmp_path) != path
 
@@ -112,7 +112,7 @@ def test_intel_mpi_gets_the_choices_of_a_policy_before_its_start(tmp_path: Path)
 def test_the_librarys_own_form_needs_no_runtime(tmp_path: Path) -> None:
     policy = Policy("openmpi", "4.1.4", (Line("bcast", "library:chain"),))
     tuner = exporting(Tuner("/lib/libmpiric.so"), policy, tmp_path, LocalHost())
-    assert read_flat(Path(tuner.exported_policy)) == policy
+    assert parse_flat(Path(tuner.exported_policy).read_bytes(), "exported") == policy
     openmpi = situation(next(library for library in MPIS if library.label == "openmpi-4.1.4"))
     launch = render(Configuration.of({"collectives": "exported"}), replace(openmpi, tuner=tuner))
     rules = dict(tuner.exported)["OMPI_MCA_coll_tuned_dynamic_rules_filename"]

@@ -83,4 +83,4 @@ def test_an_estimate_is_a_range_first_and_has_the_budget_later() -> None:
     for plan, ends in ((prepared(), False), (within, True)):
         sentence = cost_by_own_times(plan, Costs(plan, measured), measured)
         assert "core-hours" in sentence
-        assert ("the budget ends it after 30 s" in sentence) == ends
+        assert ("--budget ends the sweep after 30 s" in sentence) == ends

@@ -121,7 +121,7 @@ def test_jobs_of_an_array_tell_each_other_what_they_gave_up(tmp_path: Path) -> N
     first.add(point, times(point))
     second.exclude("bcast", "own:good", "it hung")
     for _ in range(2):
-        sweep_rounds._take_in(prepared(tmp_path), array_round)
+        sweep_rounds._collect(prepared(tmp_path), array_round)
         main = Log(tmp_path / "sweep.jsonl", prepared(tmp_path), resume=True)
         assert (main.measured, main.excluded) == ({}, {"bcast own:good": "it hung"})
 

@@ -7,9 +7,9 @@ from mpiric.tuning.proof.stopping_rule import StoppingRule
 from mpiric.workflows.tune.allowances import benchmark_s, proof_shortfall, search_budget
 
 
-def _search_s(budget_s: float, run_s: float, best_s: float) -> float:
-    budget = Budget(budget_s, clock=lambda: 0.0)
-    return search_budget(budget, run_s, lambda: best_s, StoppingRule()).remaining_s
+def _search_s(budget_s: float, run_s: float, best_s: float, *, proves_shares: bool = False) -> float:
+    budget, rule = Budget(budget_s, clock=lambda: 0.0), StoppingRule()
+    return search_budget(budget, run_s, lambda: best_s, rule, proves_shares=proves_shares).remaining_s
 
 
 @pytest.mark.parametrize("budget_s", [30.0, 100.0, 1000.0])
@@ -27,23 +27,26 @@ def test_a_proof_of_a_fast_candidate_fits_into_the_budget_with_the_search():
     assert left_for_proof >= StoppingRule().fewest_pairs() * (2.0 + 0.25)
 
 
-def test_the_proof_gets_most_of_a_short_budget_and_two_proofs_of_a_long_one():
+def test_the_reserve_is_one_proof_or_the_proofs_of_an_answer_and_its_shares():
     pairs = 1.5 * StoppingRule().fewest_pairs()
-    assert _search_s(45.0, 1.0, 0.4) == pytest.approx(0.35 * 45.0)
-    assert _search_s(200.0, 1.0, 0.4) == pytest.approx(200.0 - pairs * 1.4 * 3)
-    assert _search_s(2000.0, 1.0, 0.4) == pytest.approx(0.75 * 2000.0)
+    for proves_shares, proofs in ((False, 1), (True, 3)):
+        reserve_s = pairs * 1.4 * proofs
+        assert _search_s(20.0, 1.0, 0.4, proves_shares=proves_shares) == pytest.approx(0.35 * 20.0)
+        budget_s = 2.0 * reserve_s
+        assert _search_s(budget_s, 1.0, 0.4, proves_shares=proves_shares) == pytest.approx(reserve_s)
+        assert _search_s(2000.0, 1.0, 0.4, proves_shares=proves_shares) == pytest.approx(0.75 * 2000.0)
 
 
 def test_a_limit_of_runs_is_shared_too():
-    shared = search_budget(Budget(runs=100), 1.0, lambda: 1.0, StoppingRule())
-    assert shared.remaining_runs == 50
+    shared = search_budget(Budget(runs=40), 1.0, lambda: 1.0, StoppingRule())
+    assert shared.remaining_runs == 20
     assert shared.remaining_s == float("inf")
 
 
-def test_of_many_runs_two_proofs_with_runs_without_each_setting_are_kept():
-    search_runs = search_budget(Budget(runs=400), 1.0, lambda: 1.0, StoppingRule()).remaining_runs
-    assert search_runs is not None
-    assert 400 - search_runs >= 2 * 3 * StoppingRule().fewest_pairs()
+@pytest.mark.parametrize("proves_shares", [False, True])
+def test_the_reserve_of_runs_depends_on_whether_shares_are_proved(proves_shares: bool):
+    shared = search_budget(Budget(runs=400), 1.0, lambda: 1.0, StoppingRule(), proves_shares=proves_shares)
+    assert shared.remaining_runs == 400 - (27 * (3 if proves_shares else 1))
 
 
 @pytest.mark.parametrize("budget_s", [30.0, 200.0, 3600.0])

@@ -12,7 +12,7 @@ from mpiric.model.whole_check import WholeVerdict
 from mpiric.report.tuned_json import tuned_json
 from mpiric.report.tuned_split import looked_at
 from mpiric.tuning.recipe import read_recipe
-from mpiric.workflows.tune.reference import check_reference
+from mpiric.workflows.tune.finish import check_reference
 
 
 def whole_runs(recorded):
@@ -77,7 +77,7 @@ def test_whole_runs_need_no_finish(tune):  # noqa: F811
 
 
 def test_an_empty_reference_is_refused_before_anything_runs(tmp_path):
-    with pytest.raises(MpiricError, match="no file is in"):
+    with pytest.raises(MpiricError, match="contains no file"):
         check_reference(tmp_path)
-    with pytest.raises(NotFoundError, match="no directory"):
+    with pytest.raises(NotFoundError, match="is not a directory"):
         check_reference(tmp_path / "nowhere")

@@ -16,8 +16,8 @@ from mpiric.model.trial import Outcome, Phase
 from mpiric.plans.effort import EFFORTS
 from mpiric.tuning.blocks import deal
 from mpiric.tuning.budget import Budget
-from mpiric.workflows.tune import lookahead as module
-from mpiric.workflows.tune.lookahead import Lookahead, RoundFull
+from mpiric.workflows.tune import plan_round as module
+from mpiric.workflows.tune.plan_round import Lookahead, RoundFull
 
 ORIGINAL = Configuration()
 JOBS, ROUNDS, RUNS = 8, 4, 60
@@ -78,7 +78,7 @@ def searched(cluster):
                 ),
                 Budget(runs=remaining if number < ROUNDS else 0, clock=plan.clock),
                 effort=EFFORTS["thorough"],
-                known=plan.known,
+                recorded=plan.trials,
             )
         except RoundFull:
             result = None
@@ -109,7 +109,7 @@ def test_a_round_is_put_down_without_running_anything():
                 Run(configuration, Phase.SEARCH, limit_s=limit_s), None
             ),
             Budget(runs=40),
-            known=plan.known,
+            recorded=plan.trials,
         )
     assert len(plan.planned) == 10 == len({run.configuration for run in plan.planned})
     assert program.runs == runs

@@ -40,9 +40,9 @@ def test_the_look_at_a_drifting_pace_ends_with_its_share_of_the_budget(monkeypat
     now = SimpleNamespace(s=0.0)
     monkeypatch.setattr(learn_marks, "time", SimpleNamespace(monotonic=lambda: now.s))
     drifting = SimpleNamespace(window=SimpleNamespace(growth=0.5), choice=SimpleNamespace(key="steps"))
-    monkeypatch.setattr(learn_marks._Watch, "found", lambda *_, **__: drifting)
+    monkeypatch.setattr(learn_marks._Watch, "proposal", lambda *_, **__: drifting)
     output = SimpleNamespace(look=lambda: None)
-    watch = learn_marks._Watch(None, output, learn_marks.MarkWishes(budget_s), now.s)
+    watch = learn_marks._Watch(None, output, learn_marks.MarkOptions(budget_s), now.s)
     while not watch.will_do():
         now.s += 0.5
     assert now.s == ends_s

@@ -60,7 +60,7 @@ constexpr bool watched_by_marks(Function function) noexcept {
            family == Family::file;
 }
 
-/// Where collectives are tuned, both are the tuner's, and the tuner keeps those of the library.
+/// Where collectives are tuned, both are the tuner's, which keeps the library's in `untuned`.
 struct NextFunction {
     void* next = nullptr;     ///< target of the MPI_ name without us: the library, or a tool before it
     void* library = nullptr;  ///< the library's own

@@ -380,8 +380,9 @@ def printed(big, program, *options):
 
 def masks(big, *options):
     """CPU masks of the ranks of each node, as srun gave them."""
-    program = ["sh", "-c", 'test "$SLURM_LOCALID" != 0 || echo "$SLURM_CPU_BIND_LIST"']
-    lines = printed(big, program, *options)
+    code = 'test "$SLURM_LOCALID" != 0 || echo "$SLURM_CPU_BIND_LIST" > "$0$SLURM_NODEID"'
+    printed(big, ["sh", "-c", code, str(big.parent / "masks")], *options)  # a file each: lines are long
+    lines = [(big.parent / f"masks{node}").read_text() for node in range(2)]
     return [[int(word, 16) for word in line.split(",")] for line in lines]
 
 

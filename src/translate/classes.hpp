@@ -1,5 +1,17 @@
-// The functions by number, and the classes of handles.
+// The functions by number, the classes of handles, and the names of the families.
 #pragma once
+
+// clang-format off
+#define MPIRIC_TEXT_OF(name) #name
+#define MPIRIC_TEXT(name) MPIRIC_TEXT_OF(name)
+#define MPIRIC_FAMILY_FILE(family) MPIRIC_TEXT(families/family.hpp)
+// clang-format on
+
+#define MPIRIC_IS_mpich 1
+#define MPIRIC_IS_openmpi 2
+#define MPIRIC_IS_standard 3
+#define MPIRIC_IS(family) MPIRIC_IS_OF(family)
+#define MPIRIC_IS_OF(family) MPIRIC_IS_##family
 
 namespace mpiric::translate {
 
@@ -30,5 +42,8 @@ struct Errhandler : Class<8, 5, F_MPI_Errhandler_c2f, F_MPI_Errhandler_f2c> {};
 struct Message : Class<9, 11, F_MPI_Message_c2f, F_MPI_Message_f2c> {};
 struct Session : Class<10, 14, F_MPI_Session_c2f, F_MPI_Session_f2c> {};
 inline constexpr int class_count = 11;
+
+#define HANDLE_CLASSES(_)                                                                                    \
+    _(Comm) _(Group) _(Datatype) _(Op) _(Request) _(Win) _(File) _(Info) _(Errhandler) _(Message) _(Session)
 
 }  // namespace mpiric::translate

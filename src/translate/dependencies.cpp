@@ -1,6 +1,6 @@
 #include "dependencies.hpp"
 
-#include "elf_file.hpp"
+#include "base/elf_file.hpp"
 
 #include <climits>
 #include <cstdlib>
@@ -36,11 +36,12 @@ void open_dependencies(const std::string& library, int depth) {
         return;
     std::vector<std::string> needed;
     std::string path;
-    ElfFile(real).entries<Elf64_Dyn>(SHT_DYNAMIC, [&](const Elf64_Dyn& entry, auto&& text) {
+    ElfFile(real).any<Elf64_Dyn>(SHT_DYNAMIC, [&](const Elf64_Dyn& entry, auto&& text) {
         if (entry.d_tag == DT_NEEDED)
             needed.emplace_back(text(entry.d_un.d_val));
         if (entry.d_tag == DT_RUNPATH || (entry.d_tag == DT_RPATH && path.empty()))
             path = text(entry.d_un.d_val);
+        return false;
     });
     const std::string origin = std::string(real).substr(0, std::string(real).rfind('/'));
     for (const std::string& name : needed)

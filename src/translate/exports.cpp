@@ -1,6 +1,6 @@
 #include "exports.hpp"
 
-#include "elf_file.hpp"
+#include "base/elf_file.hpp"
 
 #include <cstring>
 #include <link.h>
@@ -85,12 +85,13 @@ int find_own(dl_phdr_info* object, std::size_t, void* result) {
     return 0;
 }
 
-/// The MPI functions that a shared library defines, from its file; none when it cannot be read.
-Names defined_in(const char* path) {
+/// The MPI functions that a shared library defines; none when it cannot be read.
+Names defined_in(const ElfFile& library) {
     Names names;
-    ElfFile(path).entries<Elf64_Sym>(SHT_DYNSYM, [&](const Elf64_Sym& symbol, auto&& text) {
+    library.any<Elf64_Sym>(SHT_DYNSYM, [&](const Elf64_Sym& symbol, auto&& text) {
         if (const char* name = text(symbol.st_name); symbol.st_shndx != SHN_UNDEF && is_mpi(name))
             names.insert(name);
+        return false;
     });
     return names;
 }
@@ -102,7 +103,8 @@ bool is_needed(std::string_view prefix, std::string_view name) {
 }
 
 void hide_what_is_lacking(const char* library, Answer (*answer_of)(const char* name)) {
-    const Names defined = defined_in(library);
+    const ElfFile file(library);
+    const Names defined = defined_in(file);
     if (defined.empty())
         return;
     const Names& needed = needed_names();

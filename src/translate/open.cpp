@@ -5,7 +5,6 @@
 #include "exports.hpp"
 #include "tools.hpp"
 
-#include <cstdarg>
 #include <cstdio>
 #include <dlfcn.h>
 #include <limits.h>
@@ -200,16 +199,6 @@ void find_functions() {
 
 }  // namespace
 
-void give_up(const char* format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    char text[1024];
-    std::vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    std::fprintf(stderr, "mpiric: %s\n", text);
-    _exit(127);
-}
-
 void* symbol_of_library(const char* name) { return dlsym(opened, name); }
 
 void* data_symbol(const char* name) {
@@ -274,14 +263,16 @@ extern "C" [[gnu::visibility("hidden")]] void mpiric_open() {
     static std::once_flag once;
     std::call_once(once, [] {
         if (!*path())
-            give_up("this stand-in for an MPI library has no library underneath: its directory has no file `library`\n"
+            give_up("this stand-in for an MPI library has no library underneath: its directory has no file "
+                    "`library`\n"
                     "hint: `mpiric mpi stand-in` writes a directory with both");
         mpiric_depth = 1;  // calls that the library makes while it is being opened are its own
         open_dependencies(path());
         opened = dlopen(path(), RTLD_LAZY | RTLD_LOCAL);
         if (!opened)
             give_up("the MPI library under the program cannot be opened: %s\n"
-                    "hint: `mpiric mpi list` shows the installed MPI libraries, `mpiric mpi stand-in` selects one",
+                    "hint: `mpiric mpi list` shows the installed MPI libraries, `mpiric mpi stand-in` "
+                    "selects one",
                     dlerror());
         if (void* below = dlsym(opened, "mpiric_stand_in_is_below"))
             reinterpret_cast<void (*)()>(below)();

@@ -2,16 +2,6 @@
 // The two families of this build: the program's and the library's. MPIRIC_PROGRAM, MPIRIC_LIBRARY and MPIRIC_HANDLES name them.
 #pragma once
 
-#define MPIRIC_TEXT_OF(name) #name
-#define MPIRIC_TEXT(name) MPIRIC_TEXT_OF(name)
-#define MPIRIC_FAMILY_FILE(family) MPIRIC_TEXT(families/family.hpp)
-
-#define MPIRIC_IS_mpich 1
-#define MPIRIC_IS_openmpi 2
-#define MPIRIC_IS_standard 3
-#define MPIRIC_IS(family) MPIRIC_IS_OF(family)
-#define MPIRIC_IS_OF(family) MPIRIC_IS_##family
-
 #include "classes.hpp"
 
 #include <cstdint>
@@ -28,20 +18,10 @@ namespace library = MPIRIC_LIBRARY;
 template <class T> using PHandle = program::HandleOf<T>::type;
 template <class T> using LHandle = library::HandleOf<T>::type;
 
-#define CLASS(name, type)                                                                                    \
-    using P##name = PHandle<type>;                                                                           \
-    using L##name = LHandle<type>;
-CLASS(Comm, Comm)
-CLASS(Group, Group)
-CLASS(Datatype, Datatype)
-CLASS(Op, Op)
-CLASS(Request, Request)
-CLASS(Win, Win)
-CLASS(File, File)
-CLASS(Info, Info)
-CLASS(Errhandler, Errhandler)
-CLASS(Message, Message)
-CLASS(Session, Session)
+#define CLASS(name)                                                                                          \
+    using P##name = PHandle<name>;                                                                           \
+    using L##name = LHandle<name>;
+HANDLE_CLASSES(CLASS)
 #undef CLASS
 using PStatus = program::Status;
 using LStatus = library::Status;

@@ -15,6 +15,7 @@ PROGRAMS = [
 ]
 OPTIONS = ("-std=c++20", "-O0", "-Wall", "-Wextra", "-Werror", "-pthread", f"-I{RUNTIME}", f"-I{HERE}")
 SANITIZED = ("-g1", "-fsanitize=address,undefined")
+TUNE = ("candidate", "learner", "policy", "race")
 RECORDER = ("recorder", "rank_file", "merged_file", "timeline", "pace")
 # Sources of tests that need others than the source they are named for.
 SOURCES = {
@@ -22,7 +23,7 @@ SOURCES = {
     "test_communicators": ["world/communicators.cpp", "world/datatypes.cpp"],
     "test_decision": [
         *(f"select/decision/{path.name}" for path in sorted(RUNTIME.glob("select/decision/*.cpp"))),
-        *("base/say.cpp", "tune/candidate.cpp", "tune/learner.cpp", "tune/policy.cpp", "tune/race.cpp"),
+        *("base/rules.cpp", "base/say.cpp", *(f"tune/{name}.cpp" for name in TUNE)),
     ],
     "test_handle_bag": [],
     "test_handle_map": [],
@@ -33,13 +34,13 @@ SOURCES = {
         *("layouts/layouts.cpp", "base/rules.cpp"),
         *("base/say.cpp", *(f"profile/{name}.cpp" for name in (*RECORDER, "lost_pages"))),
     ],
-    "test_marks": [f"marks/{name}.cpp" for name in ("mark", "marks", "marks_file")],
+    "test_marks": ["marks/mark.cpp", "marks/marks.cpp"],
     "test_merge": [
         "world/merge.cpp",
         "base/say.cpp",
         *(f"profile/{name}.cpp" for name in RECORDER),
     ],
-    "test_policy": ["tune/policy.cpp", "tune/candidate.cpp", "tune/shape.cpp"],
+    "test_policy": ["tune/policy.cpp", "tune/candidate.cpp", "tune/shape.cpp", "base/rules.cpp"],
     "test_race": ["tune/race.cpp", "tune/learner.cpp"],
     "test_recorder": [f"profile/{name}.cpp" for name in (*RECORDER, "lost_pages")],
     "test_secrets": [],

@@ -7,7 +7,7 @@ again.
 import sys
 from pathlib import Path
 
-from tools.generate import candidates, marks, record
+from tools.generate import candidates, marks, options, record
 from tools.generate._layout import Spec
 from tools.generate.mpi.render import render as render_functions
 from tools.generate.translate.render import render as render_translation
@@ -17,6 +17,7 @@ def render() -> dict[str, str]:
     """Return the text of each file by its path."""
     runtime = {
         **render_functions(),
+        "base/options.inc": options.render(),
         "tune/candidates.inc": candidates.render_native(),
         "profile/format.hpp": record.native(Spec(record.SOURCE)),
         "marks/format.hpp": marks.native(Spec(marks.SOURCE)),

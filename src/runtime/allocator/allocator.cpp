@@ -5,7 +5,7 @@
 // are not recorded do not load it.
 #include "allocator/totals.hpp"
 #include "base/clock.hpp"
-#include "ticks.hpp"
+#include "processor.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -1,8 +1,15 @@
-// Files in directories where other users may write: no link is followed, no other user's file is written to.
+// Files that the runtime writes. Other users may write to their directories: no link is followed, no other
+// user's file is written to.
 #pragma once
 
 #include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
 #include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -34,6 +41,52 @@ inline int open_to_append(const char* path, mode_t mode) noexcept {
     ::close(file);
     errno = EPERM;
     return -1;
+}
+
+/// Whether the limit on the size of files (`ulimit -f`) allows this process to write so large a file. Beyond
+/// it the kernel sends SIGXFSZ, which ends the program.
+inline bool may_be_as_long_as(uint64_t bytes) noexcept {
+    rlimit limit{};
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || bytes <= limit.rlim_cur;
+}
+
+/// Makes a file that was not there, with all its room given at once, and maps it: a full disk must be an
+/// error here and now, not a SIGBUS in the middle of the program. Null where that fails; `reason` then says
+/// why.
+inline void* map_new_file(const char* path, uint64_t bytes, const char*& reason) noexcept {
+    if (!may_be_as_long_as(bytes)) {
+        reason = std::strerror(EFBIG);
+        return nullptr;
+    }
+    const int file = create_file(path, O_RDWR, 0644);
+    if (file < 0) {
+        reason = std::strerror(errno);
+        return nullptr;
+    }
+    const int refused = posix_fallocate(file, 0, off_t(bytes));
+    void* at = refused ? MAP_FAILED : mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (at == MAP_FAILED) {
+        reason = std::strerror(refused ? refused : errno);
+        unlink(path);
+    }
+    ::close(file);
+    return at == MAP_FAILED ? nullptr : at;
+}
+
+/// Maps a new file DIRECTORY/rank-R.HOST.PID.SUFFIX, whose name goes to `path`.
+template <size_t room>
+void* map_rank_file(char (&path)[room], const char* directory, int rank, const char* suffix, uint64_t bytes,
+                    const char*& reason) noexcept {
+    char host[65] = {};
+    gethostname(host, sizeof host - 1);
+    const int length =
+        std::snprintf(path, room, "%s/rank-%d.%s.%d.%s", directory, rank, host, int(getpid()), suffix);
+    if (length < 0 || size_t(length) >= room) {
+        reason = "the path is too long";
+        return nullptr;
+    }
+    mkdir(directory, 0755);
+    return map_new_file(path, bytes, reason);
 }
 
 }  // namespace mpiric

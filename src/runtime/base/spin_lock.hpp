@@ -5,7 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
-#include <rest.hpp>
+#include <processor.hpp>
 
 namespace mpiric {
 

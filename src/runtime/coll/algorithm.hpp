@@ -97,6 +97,10 @@ inline constexpr uint64_t scratch_limit_bytes = uint64_t(64) << 20;
 bool serves(const Algorithm& algorithm, const Workload& workload,
             uint64_t scratch_bytes = scratch_limit_bytes) noexcept;
 
+/// The facts of a call that all ranks know, from one rank's arguments. Pure but for questions about the
+/// datatype and the operation. Every rank of a correct program gets the same.
+Workload workload_of(Collective collective, const Arguments& call) noexcept;
+
 /// Every algorithm that was linked in, ordered by collective and name.
 std::span<const Algorithm* const> algorithms() noexcept;
 
@@ -113,8 +117,9 @@ consteval std::array<const Algorithm*, count> each_of(const Algorithm (&table)[c
 
 }  // namespace mpiric::coll
 
-/// Enters a namespace-scope `constinit const Algorithm registered[]`, a row an algorithm, into the registry.
-/// Its alignment is explicit because the compiler may give arrays a larger one: the section has no gaps.
-#define MPIRIC_ALGORITHMS(table)                                                                             \
-    [[gnu::section("mpiric_algorithms"), gnu::used]] alignas(void*) constinit const auto table##_entries =   \
-        ::mpiric::coll::each_of(table);
+/// Enters algorithms, a braced row of an Algorithm each, into the registry. The alignment is explicit because
+/// the compiler may give arrays a larger one: the section has no gaps.
+#define MPIRIC_ALGORITHMS(...)                                                                               \
+    constinit const Algorithm registered[] = {__VA_ARGS__};                                                  \
+    [[gnu::section("mpiric_algorithms"), gnu::used]] alignas(void*) constinit const auto entries =           \
+        ::mpiric::coll::each_of(registered);

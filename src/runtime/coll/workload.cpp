@@ -1,4 +1,4 @@
-#include "coll/workload.hpp"
+#include "coll/algorithm.hpp"
 
 #include "coll/datatype.hpp"
 

@@ -1,4 +1,5 @@
-#include "deferred/calls.hpp"
+// The functions of libc that open, close and write files, as they are while output is held back.
+#include "deferred/deferred.hpp"
 
 #include "deferred/gathered_stdout.hpp"
 #include "deferred/holding.hpp"

@@ -1,14 +1,14 @@
 #include "deferred/deferred.hpp"
 
 #include "base/say.hpp"
-#include "deferred/calls.hpp"
 #include "deferred/gathered_stdout.hpp"
 #include "deferred/holding.hpp"
-#include "deferred/last_words.hpp"
-#include "deferred/lateness.hpp"
 #include "deferred/stream_buffers.hpp"
 #include "deferred/write_behind.hpp"
 
+#include <cerrno>
+#include <csignal>
+#include <initializer_list>
 #include <pthread.h>
 
 namespace mpiric::deferred {
@@ -16,79 +16,7 @@ namespace {
 
 constexpr size_t kib = 1024;
 
-/// Effect of a libc call on the held output.
-enum class Passing : uint8_t {
-    straight,
-    prints,  ///< into a stream: there must be room
-    shows,   ///< the content, the size or the times of a file to somebody
-    leaves,  ///< this program, or begins another one
-    forks,
-    closes  ///< descriptors without naming each
-};
-
-constexpr Passing passing(Posix which) noexcept {
-    switch (which) {
-    case Posix::printf:
-    case Posix::fprintf:
-    case Posix::vprintf:
-    case Posix::vfprintf:
-    case Posix::puts:
-    case Posix::putchar:
-    case Posix::putc:
-    case Posix::fputc:
-    case Posix::putchar_unlocked:
-    case Posix::putc_unlocked:
-    case Posix::fputc_unlocked:
-    case Posix::__printf_chk:
-    case Posix::__fprintf_chk:
-    case Posix::__vprintf_chk:
-    case Posix::__vfprintf_chk:
-    case Posix::fputws:
-    case Posix::putwchar:
-    case Posix::fputwc:
-    case Posix::wprintf:
-    case Posix::fwprintf:
-    case Posix::vfwprintf:
-        return Passing::prints;
-    case Posix::stat:
-    case Posix::stat64:
-    case Posix::lstat:
-    case Posix::lstat64:
-    case Posix::fstat:
-    case Posix::fstat64:
-    case Posix::statx:
-    case Posix::__xstat:
-    case Posix::__xstat64:
-    case Posix::__lxstat:
-    case Posix::__lxstat64:
-    case Posix::__fxstat:
-    case Posix::__fxstat64:
-    case Posix::unlink:
-    case Posix::rename:
-    case Posix::mkdir:
-    case Posix::access:
-    case Posix::flock:
-        return Passing::shows;
-    case Posix::fork:
-    case Posix::vfork:
-        return Passing::forks;
-    case Posix::raise:
-    case Posix::kill:
-    case Posix::dprintf:
-    case Posix::vdprintf:
-    case Posix::__dprintf_chk:
-    case Posix::__vdprintf_chk:
-    case Posix::__fpurge:
-        return Passing::leaves;
-    case Posix::close_range:
-    case Posix::closefrom:
-        return Passing::closes;
-    default:
-        if (leaves_program(which))
-            return Passing::leaves;
-        return is_watched(which) ? Passing::straight : Passing::shows;
-    }
-}
+constexpr Effect effect_of(uint32_t at) noexcept { return posix_traits[at].effect; }
 
 void write_out_late() noexcept {
     write_out_all();
@@ -98,6 +26,32 @@ void write_out_late() noexcept {
 void write_out_at_end() noexcept {
     write_out_all();
     write_out_stdout_at_end();
+}
+
+/// The previous handler answers the signal: immediately if it is a fault, which happens again, else when the
+/// signal is sent again.
+void answer(int signal, siginfo_t* info, void*) {
+    const int error = errno;
+    write_out_at_end();
+    sigaction(signal, &state.before[signal], nullptr);
+    const bool happens_again = info && info->si_code > 0 && info->si_code != SI_KERNEL && signal != SIGABRT;
+    if (!happens_again || signal == SIGXCPU)
+        libc<int (*)(int)>(Posix::raise)(signal);
+    errno = error;
+}
+
+/// Has held output written before a signal ends the process, in its handler.
+void write_out_at_deadly_signals() noexcept {
+    for (const int signal :
+         {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGXCPU, SIGSYS}) {
+        struct sigaction ours{};
+        ours.sa_sigaction = answer;
+        ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
+        sigfillset(&ours.sa_mask);
+        struct sigaction& before = state.before[signal];
+        if (sigaction(signal, nullptr, &before) == 0 && before.sa_handler != SIG_IGN)
+            sigaction(signal, &ours, nullptr);
+    }
 }
 
 [[gnu::destructor]] void at_exit() {
@@ -133,7 +87,7 @@ void begin(const Options& options) noexcept {
     begin_stream_buffers(options.stdio_kib * kib);
     if (options.stdout_kib > 0)
         begin_stdout(options.stdout_kib * kib);
-    at_deadly_signals(write_out_at_end);
+    write_out_at_deadly_signals();
     pthread_atfork(nullptr, nullptr, begin_child);
     for (uint32_t at = 0; at < posix_count; ++at)
         if (void* call = deferring_call(at))
@@ -141,33 +95,33 @@ void begin(const Options& options) noexcept {
 }
 
 bool passes(uint32_t at) noexcept {
-    return state.begun && !deferring_call(at) && passing(Posix(at)) != Passing::straight;
+    return state.begun && !deferring_call(at) && effect_of(at) != Effect::none;
 }
 
 void before_call(uint32_t at) noexcept {
     if (!state.begun || state.of_child)
         return;
-    switch (passing(Posix(at))) {
-    case Passing::prints:
+    switch (effect_of(at)) {
+    case Effect::prints:
         make_room();
         write_out_before_streams();
         break;
-    case Passing::leaves:
+    case Effect::leaves:
         write_out_late();
         break;
-    case Passing::forks:
+    case Effect::forks:
         write_out_late();
         stop_holding_all();
         break;
-    case Passing::closes:
+    case Effect::closes:
         write_out_late();
         end_stdout();
         forget_descriptors();
         break;
-    case Passing::shows:
+    case Effect::shows:
         write_out_all();
         break;
-    case Passing::straight:
+    case Effect::none:
         break;
     }
 }

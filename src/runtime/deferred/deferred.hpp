@@ -18,6 +18,12 @@ namespace mpiric::deferred {
 /// Whether the options ask for anything held back, or any other change to how files are opened.
 bool wanted(const Options& options) noexcept;
 
+/// Replacement of a libc function, by its number in Posix; null: no replacement (calls.cpp).
+void* deferring_call(uint32_t at) noexcept;
+
+/// Writes out what is held of files.
+void write_out_all() noexcept;
+
 /// Begins, once; the caller then leads the names of libc anew.
 void begin(const Options& options) noexcept;
 

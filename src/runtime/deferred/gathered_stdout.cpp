@@ -9,7 +9,6 @@
 
 #include "base/say.hpp"
 #include "deferred/holding.hpp"
-#include "deferred/lateness.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -51,4 +51,11 @@ void delete_buffer(char* buffer, size_t bytes) noexcept;
 /// smaller than `bytes`, errno has the reason.
 size_t write_fully(int descriptor, const char* from, size_t bytes) noexcept;
 
+/// Bounds how late output is: starts a thread that is asleep while nothing is held, and writes held output
+/// `after_ms` after bound_lateness() was called. False when it cannot be started: then nothing may be held.
+bool begin_lateness(uint32_t after_ms, void (*write_out)()) noexcept;
+
+/// Something is held from now on. Cheap where that is known already.
+void bound_lateness() noexcept;
+
 }  // namespace mpiric::deferred

@@ -65,12 +65,11 @@ struct State {
 
     Gathered gathered;
 
-    std::atomic<uint32_t> something_held{0};  ///< a futex that the thread of lateness.cpp sleeps on
+    std::atomic<uint32_t> something_held{0};  ///< a futex that the thread of begin_lateness() sleeps on
     uint32_t late_ms = 0;
     void (*write_out_late)() = nullptr;
 
     struct sigaction before[65] = {};  ///< answers to signals that end the process
-    void (*last_words)() = nullptr;
 };
 inline constinit State state;
 

@@ -3,7 +3,6 @@
 #include "deferred/write_behind.hpp"
 
 #include "deferred/holding.hpp"
-#include "deferred/lateness.hpp"
 #include "deferred/stream_buffers.hpp"
 
 #include <cerrno>

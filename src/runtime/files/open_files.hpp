@@ -29,4 +29,8 @@ void view_changed(MPI_File file, MPI_Datatype elementary) noexcept;
 void file_accessed(MPI_File file, const SharedAccess& access) noexcept;
 void forget_file(MPI_File file) noexcept;
 
+/// While recording, rank 0 of the file's communicator writes the hints in force into `hints.<world rank>` of
+/// the record's directory: a line `file PATH`, then `KEY VALUE` each; of the first files it opens only.
+void note_hints(MPI_File file, const char* path, MPI_Comm comm) noexcept;
+
 }  // namespace mpiric::files

@@ -1,7 +1,6 @@
-#include "layouts/hints.hpp"
+#include "layouts/layouts.hpp"
 
 #include "base/rules.hpp"
-#include "layouts/layouts.hpp"
 #include "profile/context.hpp"
 #include "world/library.hpp"
 

@@ -1,6 +1,4 @@
 // The layers of files as they are opened and made: hints of MPI-IO, layouts of Lustre, objects of HDF5.
-#include "layouts/hdf5.hpp"
-#include "layouts/hints.hpp"
 #include "layouts/layouts.hpp"
 #include "symbols/switchboard.hpp"
 

@@ -97,7 +97,6 @@ class Marks {
     uint64_t next_stop() const noexcept;
     uint32_t module_row(const char* name) noexcept;
     Result* result_row(uint64_t address, uint32_t function, const char* name, uint32_t communicator) noexcept;
-    Head* map_file(uint64_t bytes, const char*& reason) noexcept;
 
     static constexpr uint32_t result_slots = 2 * result_count, place_slots = 64;
 

@@ -1,7 +1,6 @@
 // Functions before the library's that do more than to pass communicators on: spec/mpi/exceptions.toml has the
 // reasons.
 #include "order/callbacks.hpp"
-#include "order/reordered_world.hpp"
 
 #include <dlfcn.h>
 #include <string_view>

@@ -1,6 +1,5 @@
 // The layer of rank orders.
 #include "symbols/layer.hpp"
-#include "order/reordered_world.hpp"
 #include "order/substitution.hpp"
 
 namespace mpiric {
@@ -14,8 +13,8 @@ constinit const Layer layer_rank_order{
             const symbols::NextFunction ours = order::before_library(function);
             return ours.next || ours.library ? Interest::replace : Interest::none;
         },
-    .replace = order::stand_before,
-    .on_library = order::stand_before_own_calls,
+    .replace = order::insert_before,
+    .on_library = order::insert_before_own_calls,
     .on_init = order::reorder_world,
 };
 

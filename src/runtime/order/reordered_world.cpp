@@ -1,8 +1,7 @@
-#include "order/reordered_world.hpp"
+#include "order/substitution.hpp"
 
 #include "base/say.hpp"
 #include "order/order.hpp"
-#include "order/substitution.hpp"
 #include "profile/context.hpp"
 
 #include <algorithm>

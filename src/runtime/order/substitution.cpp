@@ -1,8 +1,57 @@
+// Functions before the library's that pass communicators on: templates over the signatures of the header, if
+// they are not written by hand.
 #include "order/substitution.hpp"
+#include "symbols/function_table.hpp"
 
-#include "order/topologies.hpp"
+#include <utility>
 
 namespace mpiric::order {
+namespace {
+
+template <bool is_communicator, class Argument>
+[[gnu::always_inline]] inline Argument passed(Argument argument) {
+    if constexpr (is_communicator)
+        return to_library(argument);
+    else
+        return argument;
+}
+
+/// A function before the library's; ``communicators`` is the bit mask of the parameters to substitute.
+template <Function function, uint32_t communicators, class Pointer> struct Substituting;
+
+template <Function function, uint32_t communicators, class Result, class... Arguments>
+struct Substituting<function, communicators, Result (*)(Arguments...)> {
+    static Result call(Arguments... arguments) {
+        return [&]<size_t... at>(std::index_sequence<at...>) {
+            return next<function, Result (*)(Arguments...)>()(
+                passed<(communicators >> at & 1) != 0, Arguments>(arguments)...);
+        }(std::index_sequence_for<Arguments...>());
+    }
+};
+
+template <Function function, uint32_t communicators, class Pointer> void* substituting() noexcept {
+    if constexpr (communicators == 0)
+        return nullptr;
+    else
+        return reinterpret_cast<void*>(&Substituting<function, communicators, Pointer>::call);
+}
+
+}  // namespace
+
+#define MPIRIC_SUBSTITUTING_1(name, communicators)                                                           \
+    case Function::name:                                                                                     \
+        return substituting<Function::name, communicators, decltype(&P##name)>();
+#define MPIRIC_SUBSTITUTING_0(name, communicators)
+#define MPIRIC_FUNCTION(name, family, wrapper, profiling, communicators, presence)                           \
+    MPIRIC_SELECT(MPIRIC_SUBSTITUTING, name)(name, communicators)
+
+static void* generic_before_library(Function function) noexcept {
+    switch (function) {
+#include "symbols/functions.inc"
+    default:
+        return nullptr;
+    }
+}
 
 symbols::NextFunction before_library(Function function) noexcept {
     if (void* topology = topology_before_library(function))
@@ -14,7 +63,7 @@ symbols::NextFunction before_library(Function function) noexcept {
     return {generic, generic};
 }
 
-void stand_before(Function function, symbols::NextFunction& following) noexcept {
+void insert_before(Function function, symbols::NextFunction& following) noexcept {
     const symbols::NextFunction ours = before_library(function);
     state.library_functions[static_cast<uint32_t>(function)] = following.library;
     const bool is_libraries = following.next == following.library;
@@ -24,17 +73,17 @@ void stand_before(Function function, symbols::NextFunction& following) noexcept 
         following.library = ours.library;
 }
 
-void stand_before_own_calls() noexcept {
+void insert_before_own_calls() noexcept {
     worlds = {world::handles.comm_world, world::handles.comm_world};
-#define MPIRIC_STAND(name)                                                                                   \
+#define MPIRIC_INSERT(name)                                                                                  \
     if (world::library.name) {                                                                               \
         symbols::NextFunction following{reinterpret_cast<void*>(world::library.name),                        \
                                         reinterpret_cast<void*>(world::library.name)};                       \
-        stand_before(Function::MPI_##name, following);                                                       \
+        insert_before(Function::MPI_##name, following);                                                      \
         world::library.name = reinterpret_cast<decltype(world::library.name)>(following.library);            \
     }
-    MPIRIC_OWN_CALLS(MPIRIC_STAND)
-#undef MPIRIC_STAND
+    MPIRIC_OWN_CALLS(MPIRIC_INSERT)
+#undef MPIRIC_INSERT
 }
 
 }  // namespace mpiric::order

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "base/spin_lock.hpp"
-#include "symbols/next.hpp"
+#include "symbols/layer.hpp"
 #include "world/library.hpp"
 
 namespace mpiric::order {
@@ -47,13 +47,22 @@ template <Function function, class Pointer> [[gnu::always_inline]] inline Pointe
 
 /// Our functions before the library's, for the two names; null where the library's own is right.
 symbols::NextFunction before_library(Function function) noexcept;
-void* generic_before_library(Function function) noexcept;
 symbols::NextFunction handwritten_before_library(Function function) noexcept;
+/// Our function before the library's; null if the function does not make a topology, or reordering is off.
+void* topology_before_library(Function function) noexcept;
 
 /// Puts ours before the library's.
-void stand_before(Function function, symbols::NextFunction& following) noexcept;
+void insert_before(Function function, symbols::NextFunction& following) noexcept;
 
 /// Has the runtime's own calls see the program's handles too.
-void stand_before_own_calls() noexcept;
+void insert_before_own_calls() noexcept;
+
+/// MPI has been initialised: makes the world in another order, from here on the program's MPI_COMM_WORLD.
+/// Collective over the world; rank 0 reads the order. An invalid order changes nothing and is reported once.
+/// Ranks that were spawned keep their order: the file is for their parents.
+void reorder_world(ProgramWorld& world) noexcept;
+
+/// Replaces the group of `mpi://WORLD` by the same processes in the order; each process reads it.
+void reorder_group(MPI_Group& group) noexcept;
 
 }  // namespace mpiric::order

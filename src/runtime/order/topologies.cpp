@@ -1,8 +1,9 @@
-#include "order/topologies.hpp"
+// Topologies whose maker lets the library reorder ranks: the libraries keep them as they are, and the mapping
+// engine puts neighbours on one node where that is asked for.
+#include "order/substitution.hpp"
 
 #include "base/say.hpp"
 #include "order/engine.hpp"
-#include "order/substitution.hpp"
 #include "profile/context.hpp"
 
 #include <algorithm>

@@ -6,11 +6,6 @@
 namespace mpiric {
 namespace {
 
-constexpr const char* names[posix_count] = {
-#define MPIRIC_POSIX(name) #name,
-#include "posix/names.inc"
-#undef MPIRIC_POSIX
-};
 #if defined(__x86_64__)
 constexpr const char* first_version = "GLIBC_2.2.5";  // first version of the platform's libc
 #else
@@ -30,9 +25,9 @@ int missing() noexcept {
 }
 
 void* look_up(uint32_t at) noexcept {
-    void* definition = dlsym(RTLD_NEXT, names[at]);
+    void* definition = dlsym(RTLD_NEXT, posix_traits[at].name);
     if (!definition)  // kept for programs that were built with an earlier libc
-        definition = dlvsym(RTLD_NEXT, names[at], first_version);
+        definition = dlvsym(RTLD_NEXT, posix_traits[at].name, first_version);
     return definition ? definition : reinterpret_cast<void*>(missing);
 }
 

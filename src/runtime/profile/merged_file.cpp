@@ -1,6 +1,5 @@
 #include "profile/merged_file.hpp"
 
-#include "base/file_limit.hpp"
 #include "base/own_file.hpp"
 #include "profile/format.hpp"
 

@@ -1,16 +1,13 @@
 // The file of one rank: laid out, given all its room at once, mapped. Room first: a full disk must be an
 // error here and now, not a SIGBUS in the middle of the program.
 #include "base/clock.hpp"
-#include "base/mapped_file.hpp"
+#include "base/own_file.hpp"
 #include "profile/recorder.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 namespace mpiric::profile {
@@ -71,32 +68,16 @@ void Recorder::learn_activities(std::string_view names) noexcept {
     }
 }
 
-Image* Recorder::map_file(const char*& reason) noexcept {
-    return static_cast<Image*>(map_new_file(path_, plan_.bytes, reason));
-}
-
-Image* Recorder::map_memory() noexcept {
-    *path_ = '\0';
-    void* at = mmap(nullptr, plan_.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return at == MAP_FAILED ? nullptr : static_cast<Image*>(at);
-}
-
 bool Recorder::open(const Beginning& beginning, const char*& reason) noexcept {
-    char host[65] = {};
-    gethostname(host, sizeof host - 1);
-    const int wanted = std::snprintf(path_, sizeof path_, "%s/rank-%d.%s.%d.part", beginning.directory,
-                                     beginning.world_rank, host, int(getpid()));
-    if (wanted < 0 || size_t(wanted) >= sizeof path_) {
-        reason = "the path is too long";
-        return false;
-    }
-    mkdir(beginning.directory, 0755);
     lay_out(beginning);
-    image_ = map_file(reason);
-    if (!image_ && beginning.or_in_memory)
-        image_ = map_memory();
-    if (!image_)
+    void* at = map_rank_file(path_, beginning.directory, beginning.world_rank, "part", plan_.bytes, reason);
+    if (!at && beginning.or_in_memory) {
+        *path_ = '\0';
+        at = mmap(nullptr, plan_.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    }
+    if (!at || at == MAP_FAILED)
         return false;
+    image_ = static_cast<Image*>(at);
     *image_ = plan_;
     cells_ = entries<Cell>(Section::cells);
     many_threads_ = beginning.many_threads;

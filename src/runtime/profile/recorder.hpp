@@ -11,9 +11,9 @@
 
 #include <csignal>
 #include <cstddef>
+#include <processor.hpp>
 #include <pthread.h>
 #include <string_view>
-#include <ticks.hpp>
 
 namespace mpiric::profile {
 
@@ -219,8 +219,6 @@ class Recorder {
     }
     void lay_out(const Beginning& beginning) noexcept;
     void learn_activities(std::string_view names) noexcept;
-    Image* map_file(const char*& reason) noexcept;
-    Image* map_memory() noexcept;
     [[gnu::always_inline]] void spend(Activity activity, uint64_t spent, uint64_t until,
                                       uint32_t weight) noexcept {
         if (timeline_.in_this_span(spent, until)) [[likely]]

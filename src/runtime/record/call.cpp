@@ -1,6 +1,5 @@
 #include "record/call.hpp"
 
-#include "files/hints_in_force.hpp"
 #include "symbols/modules.hpp"
 #include "world/persistent_requests.hpp"
 

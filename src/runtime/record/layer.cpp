@@ -99,8 +99,8 @@ void begin(ProgramWorld& world) noexcept {
         state.watches_posix = true;
         symbols::interest_changed();
     }
-    if (runtime.options.flush_at_unix_s > 0)
-        system::flush_output_at(runtime.options.flush_at_unix_s);
+    if (runtime.options.flush_at > 0)
+        system::flush_output_at(runtime.options.flush_at);
     runtime.recording = true;
 }
 

@@ -1,6 +1,7 @@
-#include "select/collectives.hpp"
-
+// The functions that the tuner puts before the library's: collectives, which it dispatches, and functions
+// that give handles back.
 #include "select/fast_path.hpp"
+#include "select/tuner.hpp"
 #include "world/volume.hpp"
 
 #include <type_traits>

@@ -1,6 +1,5 @@
 // The layer that tunes collectives.
 #include "symbols/layer.hpp"
-#include "select/collectives.hpp"
 #include "select/tuner.hpp"
 
 namespace mpiric {

@@ -1,11 +1,11 @@
 // The tuner of this process: its state for the job, and its beginning and end.
 #pragma once
 
+#include "base/handle_bag.hpp"
 #include "base/options.hpp"
 #include "coll/algorithm.hpp"
 #include "select/comm_state.hpp"
 #include "select/decision/basis.hpp"
-#include "select/timed_requests.hpp"
 #include "symbols/layer.hpp"
 #include "tune/candidate.hpp"
 #include "tune/shape.hpp"
@@ -18,6 +18,17 @@
 #include <vector>
 
 namespace mpiric::select {
+
+/// A request of a collective that is timed from start to completion.
+struct TimedRequest {
+    Exploration* exploration = nullptr;
+    uint64_t begin_ns = 0;
+};
+
+/// One thread at a time is in MPI: with more, nothing is learned about the library's algorithms.
+struct TimedRequests {
+    HandleBag<TimedRequest> in_use, unused;
+};
 
 struct Tuner {
     bool active = false;
@@ -33,13 +44,19 @@ struct Tuner {
     MPI_Group world_group{};
     const char* policy_out = "";
     bool watches_completions =
-        false;  ///< starts and completions of requests are reported to timed_requests.hpp
+        false;  ///< starts and completions of requests are reported to dispatch_started.cpp
     TimedRequests timed_requests;
     CommStates states;
 };
 
 /// Made once, never destroyed: ranks may be inside it while the process ends.
 Tuner& tuner() noexcept;
+
+/// The tuner's functions for the MPI_ name and for the PMPI_ name; nulls for a function that is not tuned.
+symbols::NextFunction tuned(symbols::Function function) noexcept;
+
+/// Puts the tuner's functions before the following ones.
+void insert_tuned(symbols::Function function, symbols::NextFunction& following) noexcept;
 
 /// Begins to tune, in MPI_Init, collectively over the world; without it nothing is tuned.
 void begin_tuning(ProgramWorld& world) noexcept;

@@ -1,5 +1,4 @@
 // The learned policy, which rank 0 writes at the end of tuning or of the run (spec/formats/policy.md).
-#include "base/formatted.hpp"
 #include "base/own_file.hpp"
 #include "base/say.hpp"
 #include "select/decision/learned_keys.hpp"

@@ -4,8 +4,8 @@
 #include "profile/context.hpp"
 #include "steps/armed.hpp"
 #include "symbols/switchboard.hpp"
-#include "system/devices.hpp"
 #include "system/flush.hpp"
+#include "system/process.hpp"
 #include "world/early_end.hpp"
 #include "world/merge.hpp"
 #include "world/patience.hpp"
@@ -13,8 +13,8 @@
 #include <atomic>
 #include <cstdlib>
 #include <new>
+#include <processor.hpp>
 #include <string>
-#include <ticks.hpp>
 #include <vector>
 
 namespace mpiric::steps {

@@ -43,7 +43,7 @@ mpiric_posix_first:
     .popsection
     .set slot, slot + 1
 .endm
-#define MPIRIC_POSIX(name) POSIX_ENTRANCE name
+#define MPIRIC_POSIX(name, ...) POSIX_ENTRANCE name
 #include "posix/names.inc"
 
     OPENING_ENTRANCE

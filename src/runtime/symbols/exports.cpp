@@ -1,6 +1,6 @@
 #include "symbols/switchboard.hpp"
 
-#include "symbols/library_file.hpp"
+#include "base/elf_file.hpp"
 #include "world/library.hpp"
 
 #include <algorithm>
@@ -127,18 +127,32 @@ void search(const char* name, char (&path)[PATH_MAX]) noexcept {
 /// library's own needs or the launch name; without that file, names that every library has and names that the
 /// opened library could not be loaded without.
 void show_for(const char* opened) noexcept {
-    const LibraryFile module(std::strchr(opened, '/') ? opened : "");
+    const ElfFile module(std::strchr(opened, '/') ? opened : "");
     char path[PATH_MAX] = "";
     // An rpath, which comes before the environment, is not followed.
-    if (const char* name = module.needs("libmpi"); name && !module.has_rpath())
-        search(name, path);
+    const char* needed = nullptr;
+    const bool has_rpath = module.any<Elf64_Dyn>(SHT_DYNAMIC, [&](const Elf64_Dyn& entry, auto&& text) {
+        if (entry.d_tag == DT_NEEDED && !needed && std::strncmp(text(entry.d_un.d_val), "libmpi", 6) == 0)
+            needed = text(entry.d_un.d_val);
+        return entry.d_tag == DT_RPATH;
+    });
+    if (needed && !has_rpath)
+        search(needed, path);
     const char* named = std::getenv("MPIRIC_LIBRARY");
-    const LibraryFile library(*path ? path : named ? named : "");
+    const ElfFile library(*path ? path : named ? named : "");
+    const bool is_readable =
+        library.any<Elf64_Sym>(SHT_DYNSYM, [](const Elf64_Sym&, auto&&) { return true; });
     show([&](const char* name, const char* plain) {
-        if (library.readable())
-            return library.defines(name);
+        if (is_readable)
+            return library.any<Elf64_Sym>(SHT_DYNSYM, [name](const Elf64_Sym& symbol, auto&& text) {
+                return symbol.st_shndx != SHN_UNDEF && std::strcmp(text(symbol.st_name), name) == 0;
+            });
+        // Or the module cannot be loaded without it.
         return !std::binary_search(std::begin(recent), std::end(recent), std::string_view(plain)) ||
-               module.refers_strongly(name);
+               module.any<Elf64_Sym>(SHT_DYNSYM, [name](const Elf64_Sym& symbol, auto&& text) {
+                   return symbol.st_shndx == SHN_UNDEF && ELF64_ST_BIND(symbol.st_info) == STB_GLOBAL &&
+                          std::strcmp(text(symbol.st_name), name) == 0;
+               });
     });
 }
 

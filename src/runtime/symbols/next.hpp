@@ -60,11 +60,22 @@ constexpr bool watched_by_marks(Function function) noexcept {
            family == Family::file;
 }
 
-/// Where collectives are tuned, both are the tuner's, which has the true ones from wrap/collectives.hpp.
+/// Where collectives are tuned, both are the tuner's, which keeps the library's in `untuned`.
 struct NextFunction {
     void* next = nullptr;     ///< target of the MPI_ name without us: the library, or a tool before it
     void* library = nullptr;  ///< the library's own
 };
 extern constinit NextFunction next_functions[function_count];
+
+/// Code of a wrapper (wrap/) for each of the two names of a function; null where there is none.
+struct Wrapper {
+    void* by_name = nullptr;
+    void* by_profiling_name = nullptr;
+};
+
+Wrapper wrapper_of(Function function) noexcept;
+
+/// The wrapper of a name of libc, a number of Posix; null where this libc lacks the name, or it has none.
+void* posix_wrapper_of(uint32_t at) noexcept;
 
 }  // namespace mpiric::symbols

@@ -4,7 +4,6 @@
 #include "base/spin_lock.hpp"
 #include "base/thread.hpp"
 #include "profile/context.hpp"
-#include "symbols/wrapper.hpp"
 
 #include <array>
 #include <atomic>

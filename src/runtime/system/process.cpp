@@ -2,15 +2,20 @@
 
 #include "allocator/totals.hpp"
 #include "base/clock.hpp"
-#include "system/devices.hpp"
 #include "system/secrets.hpp"
-#include "system/state.hpp"
 #include "system/text.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <fcntl.h>
+#include <initializer_list>
+#include <iterator>
+#include <link.h>
+#include <linux/perf_event.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -19,6 +24,35 @@
 
 namespace mpiric::system {
 namespace {
+
+/// Hardware counters of this process through perf_event, where the kernel and the machine allow it.
+struct Counter {
+    const char* key;
+    uint64_t event;
+};
+
+constexpr Counter counters[] = {
+    {"counter.instructions", PERF_COUNT_HW_INSTRUCTIONS},
+    {"counter.cycles", PERF_COUNT_HW_CPU_CYCLES},
+    {"counter.last_level_references", PERF_COUNT_HW_CACHE_REFERENCES},
+    {"counter.last_level_misses", PERF_COUNT_HW_CACHE_MISSES},
+};
+/// The kernel's totals at one moment; facts are differences.
+struct Totals {
+    uint64_t read_calls, write_calls, read_bytes, written_bytes, disk_read_bytes, disk_written_bytes;
+};
+
+/// Resources used before the first call of MPI: by reading input, loading libraries, or an interpreter.
+struct UsedBefore {
+    uint64_t user_us, system_us, minor_faults;
+};
+
+struct State {
+    Totals at_begin{};
+    UsedBefore before_mpi{};
+    int counter_files[std::size(counters)] = {-1, -1, -1, -1};  ///< files of perf_event
+};
+constinit State state;
 
 /// To count huge pages the kernel walks the page tables: almost a millisecond, which many ranks on a CPU
 /// would wait for one after the other. With less memory huge pages do not matter.
@@ -88,6 +122,101 @@ void add_memory(AddFact add_fact) noexcept {
     add_number(add_fact, "memory.huge_kib", number_after(text, "AnonHugePages:"));
 }
 
+/// Starts the counters for this thread and threads that it makes from now on.
+void open_counters() noexcept {
+    for (size_t at = 0; at < std::size(counters); ++at) {
+        perf_event_attr wanted{};
+        wanted.size = sizeof wanted;
+        wanted.type = PERF_TYPE_HARDWARE;
+        wanted.config = counters[at].event;
+        wanted.inherit = 1;
+        wanted.exclude_kernel = 1;
+        wanted.exclude_hv = 1;
+        wanted.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+        state.counter_files[at] = int(syscall(SYS_perf_event_open, &wanted, 0, -1, -1, PERF_FLAG_FD_CLOEXEC));
+    }
+}
+
+/// Adds `counter.<name>`, scaled if the kernel had to share the hardware, and closes the counters.
+void add_counters(AddFact add_fact) noexcept {
+    for (size_t at = 0; at < std::size(counters); ++at) {
+        const int file = state.counter_files[at];
+        if (file < 0)
+            continue;
+        struct {
+            uint64_t value, enabled_ns, running_ns;
+        } reading{};
+        if (syscall(SYS_read, file, &reading, sizeof reading) == long(sizeof reading) &&
+            reading.running_ns > 0) {
+            const double scale = double(reading.enabled_ns) / double(reading.running_ns);
+            char text[24];
+            std::snprintf(text, sizeof text, "%.0f", double(reading.value) * scale);
+            add_fact(counters[at].key, text);
+        }
+        syscall(SYS_close, file);
+        state.counter_files[at] = -1;
+    }
+}
+
+constexpr int most_threads = 256;  // more would crowd out other facts
+
+struct DirectoryEntry {
+    uint64_t inode, offset;
+    unsigned short length;
+    unsigned char type;
+    char name[1];
+};
+
+/// Field of /proc/<pid>/stat by its number in proc(5), of those after the name, which may hold anything.
+uint64_t stat_field(const char* text, int number) noexcept {
+    const char* at = std::strrchr(text, ')');
+    for (int field = 2; at && field < number; ++field)
+        at = std::strchr(at + 1, ' ');
+    return at ? std::strtoull(at + 1, nullptr, 10) : 0;
+}
+
+void add_thread(AddFact add_fact, const char* id) noexcept {
+    char path[64], stat[1024], name[32], cpus[256], key[32], value[400];
+    std::snprintf(path, sizeof path, "/proc/self/task/%.20s/stat", id);
+    if (!read_file(path, stat, sizeof stat))
+        return;
+    std::snprintf(path, sizeof path, "/proc/self/task/%.20s/comm", id);
+    const size_t length = read_file(path, name, sizeof name);
+    if (length)
+        name[length - 1] = '\0';
+    unsigned long mask[1024] = {};
+    const long bytes = syscall(SYS_sched_getaffinity, std::strtol(id, nullptr, 10), sizeof mask, mask);
+    render_cpus(mask, bytes > 0 ? size_t(bytes) * 8 : 0, cpus, sizeof cpus);
+    std::snprintf(key, sizeof key, "thread.%.20s", id);
+    std::snprintf(value, sizeof value, "%s cpu=%llu affinity=%s user_ticks=%llu system_ticks=%llu", name,
+                  static_cast<unsigned long long>(stat_field(stat, 39)), cpus,
+                  static_cast<unsigned long long>(stat_field(stat, 14)),
+                  static_cast<unsigned long long>(stat_field(stat, 15)));
+    add_fact(key, value);
+}
+
+/// Adds `thread.<tid>` as `<name> cpu=<last> affinity=<list> user_ticks=<n> system_ticks=<n>` for each
+/// thread that lives.
+void add_threads(AddFact add_fact) noexcept {
+    const int directory =
+        int(syscall(SYS_openat, AT_FDCWD, "/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (directory < 0)
+        return;
+    alignas(DirectoryEntry) char entries[8192];
+    int added = 0;
+    for (long bytes;
+         (bytes = syscall(SYS_getdents64, directory, entries, sizeof entries)) > 0 && added < most_threads;)
+        for (long at = 0; at < bytes && added < most_threads;) {
+            const auto* entry = reinterpret_cast<const DirectoryEntry*>(entries + at);
+            if (std::isdigit(static_cast<unsigned char>(entry->name[0]))) {
+                add_thread(add_fact, entry->name);
+                ++added;
+            }
+            at += entry->length;
+        }
+    syscall(SYS_close, directory);
+}
+
 uint64_t microseconds(const timeval& time) noexcept {
     return uint64_t(time.tv_sec) * 1'000'000u + uint64_t(time.tv_usec);
 }
@@ -111,6 +240,16 @@ void add_fault_cost(AddFact add_fact) noexcept {
 }
 
 }  // namespace
+
+bool device_driver_loaded() noexcept {
+    auto is_driver = [](dl_phdr_info* object, size_t, void*) {
+        for (const char* name : {"libcuda.so", "libamdhip64.so", "libhsa-runtime64.so", "libze_loader.so"})
+            if (object->dlpi_name && std::strstr(object->dlpi_name, name))
+                return 1;
+        return 0;
+    };
+    return dl_iterate_phdr(is_driver, nullptr) != 0;
+}
 
 void take_usage_before_mpi() noexcept {
     rusage used{};

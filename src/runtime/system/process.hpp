@@ -16,14 +16,8 @@ void add_start_facts(AddFact add_fact, bool counters) noexcept;
 /// Adds memory, I/O totals, threads and counters: differences since the start.
 void add_end_facts(AddFact add_fact) noexcept;
 
-/// Starts what can be started, for this thread and those it makes from now on.
-void open_counters() noexcept;
-
-/// Adds `counter.<name>`, scaled when the kernel had to share the hardware, and closes them.
-void add_counters(AddFact add_fact) noexcept;
-
-/// Adds `thread.<tid>` as `<name> cpu=<last> affinity=<list> user_ticks=<n> system_ticks=<n>` for each
-/// thread that lives.
-void add_threads(AddFact add_fact) noexcept;
+/// Whether the driver of an accelerator is loaded: a pointer may then lead to memory that the processor
+/// cannot access.
+bool device_driver_loaded() noexcept;
 
 }  // namespace mpiric::system

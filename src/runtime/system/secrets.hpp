@@ -50,14 +50,12 @@ inline void copy_masked(std::string_view words, char* to, size_t size, bool show
         const size_t user = word.find("://");
         const size_t host = user == word.npos ? word.npos : word.find('@', user);
         const size_t value = user == word.npos ? word.npos : word.find(':', user + 3);
-        if (shows_secrets) {
-            put(word);
-        } else if (follows && !word.starts_with('-')) {
+        if (!shows_secrets && follows && !word.starts_with('-')) {
             put(secret_mask);
-        } else if (sets != word.npos && names_secret(word.substr(0, sets))) {
+        } else if (!shows_secrets && sets != word.npos && names_secret(word.substr(0, sets))) {
             put(word.substr(0, sets + 1));
             put(secret_mask);
-        } else if (host != word.npos && value < host) {
+        } else if (!shows_secrets && host != word.npos && value < host) {
             put(word.substr(0, value + 1));
             put(secret_mask);
             put(word.substr(host));

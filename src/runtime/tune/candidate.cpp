@@ -1,5 +1,7 @@
 #include "tune/candidate.hpp"
 
+#include "base/rules.hpp"
+
 #include <algorithm>
 #include <charconv>
 
@@ -15,14 +17,6 @@ struct Algorithm {
 constexpr Algorithm algorithms[] = {
 #include "tune/candidates.inc"
 };
-
-/// Removes the part up to a separator from the front of a text, and returns it.
-std::string_view take(std::string_view& text, char separator) noexcept {
-    const size_t end = text.find(separator);
-    const std::string_view part = text.substr(0, end);
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-    return part;
-}
 
 std::vector<uint32_t> numbers_of(std::string_view text) {
     std::vector<uint32_t> numbers;
@@ -49,8 +43,8 @@ bool has(const Algorithm& algorithm, std::string_view implementation, const std:
 std::vector<Write> writes_of(const Algorithm& algorithm) {
     std::vector<Write> writes;
     for (std::string_view rest = algorithm.writes; !rest.empty();) {
-        std::string_view pair = take(rest, ' ');
-        const std::string_view variable = take(pair, '=');
+        std::string_view pair = cut(rest, ' ');
+        const std::string_view variable = cut(pair, '=');
         writes.push_back({std::string(variable), std::string(pair)});
     }
     return writes;
@@ -60,10 +54,10 @@ std::vector<Write> writes_of(const Algorithm& algorithm) {
 /// trying.
 std::string_view variable_of(const Algorithm& algorithm, std::string_view key, std::string_view& values) {
     for (std::string_view rest = algorithm.parameters; !rest.empty();) {
-        std::string_view parameter = take(rest, ' ');
-        if (take(parameter, '=') != key)
+        std::string_view parameter = cut(rest, ' ');
+        if (cut(parameter, '=') != key)
             continue;
-        const std::string_view variable = take(parameter, '=');
+        const std::string_view variable = cut(parameter, '=');
         values = parameter;
         return variable;
     }
@@ -144,11 +138,11 @@ void Catalogue::add(Collective collective, std::string name, std::vector<Write> 
     const auto parent = int32_t(size());
     candidates_.push_back({collective, Kind::switched, std::move(name), std::move(writes), scope});
     while (!parameters.empty()) {
-        std::string_view values = take(parameters, ' ');
-        const std::string key{take(values, '=')};
-        const std::string variable{take(values, '=')};
+        std::string_view values = cut(parameters, ' ');
+        const std::string key{cut(values, '=')};
+        const std::string variable{cut(values, '=')};
         while (!values.empty()) {
-            const std::string value{take(values, ',')};
+            const std::string value{cut(values, ',')};
             Candidate variant = candidates_[size_t(parent)];
             variant.name.append(" ").append(key).append("=").append(value);
             variant.writes.push_back({variable, value});
@@ -173,7 +167,7 @@ int32_t Catalogue::find(Collective collective, std::string_view name) {
     if (const int32_t known = index_of(collective, name); known >= 0)
         return known;
     std::string_view rest = name;
-    const std::string_view base = take(rest, ' ');
+    const std::string_view base = cut(rest, ' ');
     const int32_t parent = rest.empty() ? -1 : find(collective, base);
     if (parent < 0 || candidates_[size_t(parent)].kind != Kind::switched)
         return -1;
@@ -187,8 +181,8 @@ int32_t Catalogue::find(Collective collective, std::string_view name) {
     variant.parent = parent;
     variant.worth_trying = false;
     while (!rest.empty()) {
-        std::string_view value = take(rest, ' '), known;
-        const std::string_view variable = variable_of(*algorithm, take(value, '='), known);
+        std::string_view value = cut(rest, ' '), known;
+        const std::string_view variable = variable_of(*algorithm, cut(value, '='), known);
         if (variable.empty() || !is_number(value))
             return -1;
         variant.writes.push_back({std::string(variable), std::string(value)});

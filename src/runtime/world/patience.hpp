@@ -10,7 +10,7 @@
 #include "world/library.hpp"
 
 #include <algorithm>
-#include <rest.hpp>
+#include <processor.hpp>
 #include <sched.h>
 #include <span>
 

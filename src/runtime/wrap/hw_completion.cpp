@@ -43,19 +43,12 @@ extern "C" int w_MPI_Wait(MPI_Request* request, MPI_Status* status) {
     return completes<Function::MPI_Wait, Timing::always, decltype(&w_MPI_Wait)>(
         done, [&](auto* next) { return next(request, done.status()); }, [&] { done.done(); });
 }
-extern "C" int p_MPI_Wait(MPI_Request* request, MPI_Status* status) {
-    return by_profiling_name<Function::MPI_Wait>(&w_MPI_Wait, request, status);
-}
 
 extern "C" int w_MPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Status array_of_statuses[]) {
     Completion<few> done(count, array_of_requests, count, array_of_statuses);
     return completes<Function::MPI_Waitall, Timing::always, decltype(&w_MPI_Waitall)>(
         done, [&](auto* next) { return next(count, array_of_requests, done.statuses()); },
         [&] { done.all_done(); });
-}
-extern "C" int p_MPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Status array_of_statuses[]) {
-    return by_profiling_name<Function::MPI_Waitall>(&w_MPI_Waitall, count, array_of_requests,
-                                                    array_of_statuses);
 }
 
 extern "C" int w_MPI_Waitany(int count, MPI_Request array_of_requests[], int* index, MPI_Status* status) {
@@ -64,19 +57,11 @@ extern "C" int w_MPI_Waitany(int count, MPI_Request array_of_requests[], int* in
         done, [&](auto* next) { return next(count, array_of_requests, index, done.statuses()); },
         [&] { done.done(*index, 0); });
 }
-extern "C" int p_MPI_Waitany(int count, MPI_Request array_of_requests[], int* index, MPI_Status* status) {
-    return by_profiling_name<Function::MPI_Waitany>(&w_MPI_Waitany, count, array_of_requests, index, status);
-}
 
 extern "C" int w_MPI_Waitsome(int incount, MPI_Request array_of_requests[], int* outcount,
                               int array_of_indices[], MPI_Status array_of_statuses[]) {
     return completes_some<Function::MPI_Waitsome, Timing::always, decltype(&w_MPI_Waitsome)>(
         incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
-}
-extern "C" int p_MPI_Waitsome(int incount, MPI_Request array_of_requests[], int* outcount,
-                              int array_of_indices[], MPI_Status array_of_statuses[]) {
-    return by_profiling_name<Function::MPI_Waitsome>(&w_MPI_Waitsome, incount, array_of_requests, outcount,
-                                                     array_of_indices, array_of_statuses);
 }
 
 extern "C" int w_MPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
@@ -89,9 +74,6 @@ extern "C" int w_MPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
                 done.done();
         });
 }
-extern "C" int p_MPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
-    return by_profiling_name<Function::MPI_Test>(&w_MPI_Test, request, flag, status);
-}
 
 extern "C" int w_MPI_Testall(int count, MPI_Request array_of_requests[], int* flag,
                              MPI_Status array_of_statuses[]) {
@@ -102,11 +84,6 @@ extern "C" int w_MPI_Testall(int count, MPI_Request array_of_requests[], int* fl
             if (*flag)
                 done.all_done();
         });
-}
-extern "C" int p_MPI_Testall(int count, MPI_Request array_of_requests[], int* flag,
-                             MPI_Status array_of_statuses[]) {
-    return by_profiling_name<Function::MPI_Testall>(&w_MPI_Testall, count, array_of_requests, flag,
-                                                    array_of_statuses);
 }
 
 extern "C" int w_MPI_Testany(int count, MPI_Request array_of_requests[], int* index, int* flag,
@@ -119,21 +96,11 @@ extern "C" int w_MPI_Testany(int count, MPI_Request array_of_requests[], int* in
                 done.done(*index, 0);
         });
 }
-extern "C" int p_MPI_Testany(int count, MPI_Request array_of_requests[], int* index, int* flag,
-                             MPI_Status* status) {
-    return by_profiling_name<Function::MPI_Testany>(&w_MPI_Testany, count, array_of_requests, index, flag,
-                                                    status);
-}
 
 extern "C" int w_MPI_Testsome(int incount, MPI_Request array_of_requests[], int* outcount,
                               int array_of_indices[], MPI_Status array_of_statuses[]) {
     return completes_some<Function::MPI_Testsome, Timing::polled, decltype(&w_MPI_Testsome)>(
         incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
-}
-extern "C" int p_MPI_Testsome(int incount, MPI_Request array_of_requests[], int* outcount,
-                              int array_of_indices[], MPI_Status array_of_statuses[]) {
-    return by_profiling_name<Function::MPI_Testsome>(&w_MPI_Testsome, incount, array_of_requests, outcount,
-                                                     array_of_indices, array_of_statuses);
 }
 
 }  // namespace mpiric::wrap

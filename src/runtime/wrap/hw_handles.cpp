@@ -8,10 +8,8 @@
 namespace mpiric::wrap {
 namespace {
 
-void forget_handle(MPI_Comm* comm) noexcept {
-    if (!comm)
-        return;
-    if (runtime.begun || armed.stage != Stage::off)
+void forget_comm(MPI_Comm* comm) noexcept {
+    if (comm && (runtime.begun || armed.stage != Stage::off))
         world::forget(*comm);
 }
 
@@ -22,7 +20,7 @@ void forget_window(MPI_Win* window) noexcept {
 
 void forget_type(MPI_Datatype*) noexcept { world::invalidate_caches(); }
 
-void forget_started(MPI_Request* request) noexcept {
+void forget_request(MPI_Request* request) noexcept {
     if (!request)
         return;
     if (world::requests_watched())
@@ -38,7 +36,9 @@ void forget_file(MPI_File* file) noexcept {
         files::forget_file(*file);
 }
 
-template <Function function, class Handle> [[gnu::always_inline]] inline int gives_back(Handle* handle) {
+template <Function function, class Handle>
+[[gnu::always_inline]] inline int gives_back(void (*forget)(Handle*) noexcept, Handle* handle) {
+    forget(handle);
     return intercept<function, Timing::always, int (*)(Handle*)>([&](auto* next) { return next(handle); },
                                                                  [](auto&) {});
 }
@@ -46,57 +46,20 @@ template <Function function, class Handle> [[gnu::always_inline]] inline int giv
 }  // namespace
 
 extern "C" int w_MPI_Comm_free(MPI_Comm* comm) {
-    forget_handle(comm);
-    return gives_back<Function::MPI_Comm_free>(comm);
+    return gives_back<Function::MPI_Comm_free>(forget_comm, comm);
 }
-extern "C" int p_MPI_Comm_free(MPI_Comm* comm) {
-    forget_handle(comm);
-    return by_profiling_name<Function::MPI_Comm_free>(&w_MPI_Comm_free, comm);
-}
-
 extern "C" int w_MPI_Comm_disconnect(MPI_Comm* comm) {
-    forget_handle(comm);
-    return gives_back<Function::MPI_Comm_disconnect>(comm);
+    return gives_back<Function::MPI_Comm_disconnect>(forget_comm, comm);
 }
-extern "C" int p_MPI_Comm_disconnect(MPI_Comm* comm) {
-    forget_handle(comm);
-    return by_profiling_name<Function::MPI_Comm_disconnect>(&w_MPI_Comm_disconnect, comm);
-}
-
-extern "C" int w_MPI_Win_free(MPI_Win* win) {
-    forget_window(win);
-    return gives_back<Function::MPI_Win_free>(win);
-}
-extern "C" int p_MPI_Win_free(MPI_Win* win) {
-    forget_window(win);
-    return by_profiling_name<Function::MPI_Win_free>(&w_MPI_Win_free, win);
-}
-
+extern "C" int w_MPI_Win_free(MPI_Win* win) { return gives_back<Function::MPI_Win_free>(forget_window, win); }
 extern "C" int w_MPI_Type_free(MPI_Datatype* datatype) {
-    forget_type(datatype);
-    return gives_back<Function::MPI_Type_free>(datatype);
+    return gives_back<Function::MPI_Type_free>(forget_type, datatype);
 }
-extern "C" int p_MPI_Type_free(MPI_Datatype* datatype) {
-    forget_type(datatype);
-    return by_profiling_name<Function::MPI_Type_free>(&w_MPI_Type_free, datatype);
-}
-
 extern "C" int w_MPI_Request_free(MPI_Request* request) {
-    forget_started(request);
-    return gives_back<Function::MPI_Request_free>(request);
+    return gives_back<Function::MPI_Request_free>(forget_request, request);
 }
-extern "C" int p_MPI_Request_free(MPI_Request* request) {
-    forget_started(request);
-    return by_profiling_name<Function::MPI_Request_free>(&w_MPI_Request_free, request);
-}
-
 extern "C" int w_MPI_File_close(MPI_File* fh) {
-    forget_file(fh);
-    return gives_back<Function::MPI_File_close>(fh);
-}
-extern "C" int p_MPI_File_close(MPI_File* fh) {
-    forget_file(fh);
-    return by_profiling_name<Function::MPI_File_close>(&w_MPI_File_close, fh);
+    return gives_back<Function::MPI_File_close>(forget_file, fh);
 }
 
 }  // namespace mpiric::wrap

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdarg>
 #include <cstdio>
+#include <utility>
 
 namespace mpiric::wrap {
 namespace {
@@ -16,13 +17,19 @@ struct State {
 };
 constinit State state;
 
+/// The next definition of a function, by the name that the program has called.
+template <Function function, class Pointer>
+[[gnu::always_inline]] inline Pointer take_next(Thread& self) noexcept {
+    const NextFunction& following = next_functions[static_cast<uint32_t>(function)];
+    const bool by_profiling_name = std::exchange(self.by_profiling_name, false);
+    return reinterpret_cast<Pointer>(by_profiling_name ? following.library : following.next);
+}
+
 /// Calls the next function and, when it has succeeded, has the layers begin.
 template <Function function, class Pointer, class Do, class Begin>
 [[gnu::always_inline]] inline int beginning(Do&& call_next, Begin&& begin) {
     Thread& self = thread;
-    const NextFunction& following = next_functions[static_cast<uint32_t>(function)];
-    auto* next = reinterpret_cast<Pointer>(self.by_profiling_name ? following.library : following.next);
-    self.by_profiling_name = false;
+    auto* next = take_next<function, Pointer>(self);
     if (nested(self))
         return call_next(next);
     const Inside inside(self);
@@ -52,9 +59,7 @@ void begin_with_world() noexcept {
 template <Function function, class Pointer, class Do>
 [[gnu::always_inline]] inline int ending(Do&& call_next) {
     Thread& self = thread;
-    const NextFunction& following = next_functions[static_cast<uint32_t>(function)];
-    auto* next = reinterpret_cast<Pointer>(self.by_profiling_name ? following.library : following.next);
-    self.by_profiling_name = false;
+    auto* next = take_next<function, Pointer>(self);
     const bool outermost = !nested(self);
     const Inside inside(self);
     if (outermost) {
@@ -88,35 +93,22 @@ extern "C" int w_MPI_Init(int* argc, char*** argv) {
     return beginning<Function::MPI_Init, decltype(&w_MPI_Init)>([&](auto* next) { return next(argc, argv); },
                                                                 begin_with_world);
 }
-extern "C" int p_MPI_Init(int* argc, char*** argv) {
-    return by_profiling_name<Function::MPI_Init>(&w_MPI_Init, argc, argv);
-}
 
 extern "C" int w_MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
     return beginning<Function::MPI_Init_thread, decltype(&w_MPI_Init_thread)>(
         [&](auto* next) { return next(argc, argv, required, provided); }, begin_with_world);
 }
-extern "C" int p_MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
-    return by_profiling_name<Function::MPI_Init_thread>(&w_MPI_Init_thread, argc, argv, required, provided);
-}
 
 extern "C" int w_MPI_Finalize() {
     return ending<Function::MPI_Finalize, decltype(&w_MPI_Finalize)>([](auto* next) { return next(); });
 }
-extern "C" int p_MPI_Finalize() { return by_profiling_name<Function::MPI_Finalize>(&w_MPI_Finalize); }
 
 extern "C" int w_MPI_Abort(MPI_Comm comm, int errorcode) {
     Thread& self = thread;
-    const NextFunction& following = next_functions[static_cast<uint32_t>(Function::MPI_Abort)];
-    auto* next =
-        reinterpret_cast<decltype(&w_MPI_Abort)>(self.by_profiling_name ? following.library : following.next);
-    self.by_profiling_name = false;
+    auto* next = take_next<Function::MPI_Abort, decltype(&w_MPI_Abort)>(self);
     if (!nested(self))
         symbols::tell_layers(&Layer::on_abort);
     return next(comm, errorcode);
-}
-extern "C" int p_MPI_Abort(MPI_Comm comm, int errorcode) {
-    return by_profiling_name<Function::MPI_Abort>(&w_MPI_Abort, comm, errorcode);
 }
 
 extern "C" int w_MPI_Pcontrol(const int level, ...) {
@@ -127,24 +119,13 @@ extern "C" int w_MPI_Pcontrol(const int level, ...) {
     auto* pointer = va_arg(arguments, const char*);
     va_end(arguments);
     Thread& self = thread;
-    const NextFunction& following = next_functions[static_cast<uint32_t>(Function::MPI_Pcontrol)];
-    auto* next = reinterpret_cast<decltype(&w_MPI_Pcontrol)>(self.by_profiling_name ? following.library
-                                                                                    : following.next);
-    self.by_profiling_name = false;
+    auto* next = take_next<Function::MPI_Pcontrol, decltype(&w_MPI_Pcontrol)>(self);
     if (!nested(self) && runtime.recorder.is_open()) {
         if (level == 0 || level == 1)
             runtime.recording = level == 1;
         bound_region(level, pointer);
     }
     return next(level, pointer);
-}
-extern "C" int p_MPI_Pcontrol(const int level, ...) {
-    va_list arguments;
-    va_start(arguments, level);
-    auto* pointer = va_arg(arguments, const char*);
-    va_end(arguments);
-    thread.by_profiling_name = true;
-    return w_MPI_Pcontrol(level, pointer);
 }
 
 #if MPIRIC_HAS_MPI_Session_init
@@ -163,9 +144,6 @@ extern "C" int w_MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_
             state.world = world;
         });
 }
-extern "C" int p_MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session) {
-    return by_profiling_name<Function::MPI_Session_init>(&w_MPI_Session_init, info, errhandler, session);
-}
 
 extern "C" int w_MPI_Session_finalize(MPI_Session* session) {
     if (state.world.of_sessions && !nested(thread) && --state.sessions == 0)
@@ -173,9 +151,6 @@ extern "C" int w_MPI_Session_finalize(MPI_Session* session) {
             [&](auto* next) { return next(session); });
     return intercept<Function::MPI_Session_finalize, Timing::always, decltype(&w_MPI_Session_finalize)>(
         [&](auto* next) { return next(session); }, [](auto&) {});
-}
-extern "C" int p_MPI_Session_finalize(MPI_Session* session) {
-    return by_profiling_name<Function::MPI_Session_finalize>(&w_MPI_Session_finalize, session);
 }
 #endif
 

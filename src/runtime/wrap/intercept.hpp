@@ -9,7 +9,7 @@
 #include "symbols/next.hpp"
 #include "world/watched_requests.hpp"
 
-#include <ticks.hpp>
+#include <processor.hpp>
 #include <type_traits>
 
 namespace mpiric::wrap {

@@ -1,16 +1,23 @@
 // The wrappers of libc's names: they count the program's own input and output, and set the layouts of files
 // that it creates.
+#include "posix/posix.hpp"
+#include "base/thread.hpp"
+#include "files/descriptors.hpp"
 #include "layouts/layouts.hpp"
-#include "symbols/wrapper.hpp"
-#include "wrap/streams.hpp"
-#include "wrap/watched.hpp"
+#include "profile/context.hpp"
+#include "symbols/next.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdarg>
+#include <cstdio>
+#include <cstring>
 #include <dirent.h>
 #include <fcntl.h>
+#include <processor.hpp>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/types.h>
 #include <sys/uio.h>
 
 namespace mpiric::wrap {
@@ -19,29 +26,35 @@ namespace {
 using namespace files;
 using layouts::lay_out;
 
-int open_by(Posix which, const char* path, int flags, mode_t mode) {
-    return watched(
-        [&] {
-            const int go_on = lay_out(AT_FDCWD, path, flags, mode);
-            return real<int (*)(const char*, int, ...)>(which)(path, go_on, mode);
-        },
-        [&](int result, uint64_t took) {
-            if (result >= 0)
-                descriptor_opened(result, path, flags, took);
-        });
+template <class Pointer> Pointer real(Posix which) noexcept {
+    return reinterpret_cast<Pointer>(next_posix(static_cast<uint32_t>(which)));
 }
 
-int open_at_by(Posix which, int directory, const char* path, int flags, mode_t mode) {
-    return watched(
-        [&] {
-            const int go_on = lay_out(directory, path, flags, mode);
-            return real<int (*)(int, const char*, int, ...)>(which)(directory, path, go_on, mode);
-        },
-        [&](int result, uint64_t took) {
-            if (result >= 0)
-                descriptor_opened(result, path, flags, took);
-        });
+/// Whether this call is the program's own: reads and writes of MPI and of the runtime are not, nor are calls
+/// of a signal handler that has interrupted code that holds a lock of ours.
+bool counts(Thread& self) noexcept { return runtime.recording && self.locks_held == 0 && !nested(self); }
+
+/// Calls the function and, if the call counts, hands its result and duration to `tell`. errno is the call's.
+template <class Do, class Tell> auto watched(Do&& call, Tell&& tell) {
+    Thread& self = thread;
+    if (!counts(self))
+        return call();
+    const Inside inside(self);
+    const uint64_t begin = ticks();
+    auto result = call();
+    const uint64_t end = ticks();
+    tell(result, end - begin);
+    runtime.recorder.in_files(begin, end);
+    return result;
 }
+
+int64_t bytes_of(ssize_t result) noexcept { return int64_t(result); }
+
+/// Whether the last of some bytes, of which there are any, ends a line.
+bool ends_line(const void* from, ssize_t bytes) noexcept {
+    return static_cast<const char*>(from)[bytes - 1] == '\n';
+}
+bool ends_line(const char* text) noexcept { return *text && ends_line(text, ssize_t(std::strlen(text))); }
 
 /// The mode behind the flags; garbage, as for libc, when the flags ask for none.
 #define MPIRIC_MODE(last)                                                                                    \
@@ -50,61 +63,61 @@ int open_at_by(Posix which, int directory, const char* path, int flags, mode_t m
     const mode_t mode = va_arg(arguments, mode_t);                                                           \
     va_end(arguments)
 
-int w_open(const char* path, int flags, ...) {
-    MPIRIC_MODE(flags);
-    return open_by(Posix::open, path, flags, mode);
+template <class Open> int opened(const char* path, int flags, Open&& open) {
+    return watched(open, [&](int result, uint64_t took) {
+        if (result >= 0)
+            descriptor_opened(result, path, flags, took);
+    });
 }
-int w_open64(const char* path, int flags, ...) {
+
+template <Posix which> int open_path(const char* path, int flags, ...) {
     MPIRIC_MODE(flags);
-    return open_by(Posix::open64, path, flags, mode);
+    return opened(path, flags, [&] {
+        const int go_on = lay_out(AT_FDCWD, path, flags, mode);
+        return real<int (*)(const char*, int, ...)>(which)(path, go_on, mode);
+    });
 }
-int w_openat(int directory, const char* path, int flags, ...) {
+
+template <Posix which> int open_at(int directory, const char* path, int flags, ...) {
     MPIRIC_MODE(flags);
-    return open_at_by(Posix::openat, directory, path, flags, mode);
-}
-int w_openat64(int directory, const char* path, int flags, ...) {
-    MPIRIC_MODE(flags);
-    return open_at_by(Posix::openat64, directory, path, flags, mode);
+    return opened(path, flags, [&] {
+        const int go_on = lay_out(directory, path, flags, mode);
+        return real<int (*)(int, const char*, int, ...)>(which)(directory, path, go_on, mode);
+    });
 }
 #undef MPIRIC_MODE
 
 template <Posix which> int create(const char* path, mode_t mode) {
+    return opened(path, O_WRONLY | O_CREAT | O_TRUNC, [&] {
+        lay_out(AT_FDCWD, path, O_CREAT, mode);
+        return real<int (*)(const char*, mode_t)>(which)(path, mode);
+    });
+}
+
+/// A read at the descriptor's own position.
+template <Posix which, class... Arguments> ssize_t read_next(int descriptor, Arguments... arguments) {
     return watched(
-        [&] {
-            lay_out(AT_FDCWD, path, O_CREAT, mode);
-            return real<int (*)(const char*, mode_t)>(which)(path, mode);
-        },
-        [&](int result, uint64_t took) {
-            if (result >= 0)
-                descriptor_opened(result, path, O_WRONLY | O_CREAT | O_TRUNC, took);
+        [&] { return real<ssize_t (*)(int, Arguments...)>(which)(descriptor, arguments...); },
+        [&](ssize_t got, uint64_t took) { descriptor_read(descriptor, {bytes_of(got), -1, took, false}); });
+}
+
+/// A read of `bytes` bytes, or parts, at `offset`.
+template <Posix which, class To, class Size>
+ssize_t read_at(int descriptor, To to, Size bytes, off_t offset) {
+    return watched(
+        [&] { return real<ssize_t (*)(int, To, Size, off_t)>(which)(descriptor, to, bytes, offset); },
+        [&](ssize_t got, uint64_t took) {
+            descriptor_read(descriptor, {bytes_of(got), offset, took, false});
         });
 }
 
-int w_close(int descriptor) {
-    return watched([&] { return real<int (*)(int)>(Posix::close)(descriptor); },
-                   [&](int, uint64_t took) { descriptor_closed(descriptor, took); });
-}
-
-/// A read at `offset`, or, where that is -1, at the descriptor's own position.
-template <Posix which, class... Arguments>
-ssize_t read_by(off_t offset, int descriptor, Arguments... arguments) {
-    return watched([&] { return real<ssize_t (*)(int, Arguments...)>(which)(descriptor, arguments...); },
-                   [&](ssize_t got, uint64_t took) {
-                       descriptor_read(descriptor, {bytes_of(got), offset, took, false});
-                   });
-}
-
-/// A write at `offset`, or, where that is -1, at the descriptor's own position.
-template <Posix which, class... Arguments>
-ssize_t write_by(off_t offset, int descriptor, Arguments... arguments) {
-    return watched([&] { return real<ssize_t (*)(int, Arguments...)>(which)(descriptor, arguments...); },
-                   [&](ssize_t put, uint64_t took) {
-                       descriptor_wrote(descriptor, {bytes_of(put), offset, took, false});
-                   });
-}
-
-ssize_t w_read(int descriptor, void* to, size_t bytes) {
-    return read_by<Posix::read>(-1, descriptor, to, bytes);
+template <Posix which, class From, class Size>
+ssize_t write_at(int descriptor, From from, Size bytes, off_t offset) {
+    return watched(
+        [&] { return real<ssize_t (*)(int, From, Size, off_t)>(which)(descriptor, from, bytes, offset); },
+        [&](ssize_t put, uint64_t took) {
+            descriptor_wrote(descriptor, {bytes_of(put), offset, took, false});
+        });
 }
 
 ssize_t w_write(int descriptor, const void* from, size_t bytes) {
@@ -115,28 +128,10 @@ ssize_t w_write(int descriptor, const void* from, size_t bytes) {
         });
 }
 
-template <Posix which> ssize_t read_at(int descriptor, void* to, size_t bytes, off_t offset) {
-    return read_by<which>(offset, descriptor, to, bytes, offset);
-}
-
-template <Posix which> ssize_t write_at(int descriptor, const void* from, size_t bytes, off_t offset) {
-    return write_by<which>(offset, descriptor, from, bytes, offset);
-}
-
-ssize_t w_readv(int descriptor, const iovec* parts, int count) {
-    return read_by<Posix::readv>(-1, descriptor, parts, count);
-}
-
 ssize_t w_writev(int descriptor, const iovec* parts, int count) {
-    return write_by<Posix::writev>(-1, descriptor, parts, count);
-}
-
-template <Posix which> ssize_t read_parts_at(int descriptor, const iovec* parts, int count, off_t offset) {
-    return read_by<which>(offset, descriptor, parts, count, offset);
-}
-
-template <Posix which> ssize_t write_parts_at(int descriptor, const iovec* parts, int count, off_t offset) {
-    return write_by<which>(offset, descriptor, parts, count, offset);
+    return watched(
+        [&] { return real<ssize_t (*)(int, const iovec*, int)>(Posix::writev)(descriptor, parts, count); },
+        [&](ssize_t put, uint64_t took) { descriptor_wrote(descriptor, {bytes_of(put), -1, took, false}); });
 }
 
 template <Posix which> off_t seek(int descriptor, off_t offset, int whence) {
@@ -144,40 +139,21 @@ template <Posix which> off_t seek(int descriptor, off_t offset, int whence) {
                    [&](off_t at, uint64_t) { descriptor_moved(descriptor, at); });
 }
 
-template <Posix which> int synchronise(int descriptor) {
-    return watched([&] { return real<int (*)(int)>(which)(descriptor); },
-                   [&](int, uint64_t took) { descriptor_synced(descriptor, took); });
+template <Posix which, class Result, class... Arguments> Result on_path(Arguments... arguments) {
+    return watched([&] { return real<Result (*)(Arguments...)>(which)(arguments...); },
+                   [&](Result, uint64_t took) { path_asked(took); });
 }
 
-template <Posix which> int truncate(int descriptor, off_t length) {
-    return watched([&] { return real<int (*)(int, off_t)>(which)(descriptor, length); },
-                   [&](int, uint64_t took) { path_asked(took); });
-}
-
-template <Posix which, class... Arguments> int on_path(Arguments... arguments) {
-    return watched([&] { return real<int (*)(Arguments...)>(which)(arguments...); },
-                   [&](int, uint64_t took) { path_asked(took); });
-}
-
-template <Posix which, class Stat> int on_descriptor(int descriptor, Stat* into) {
-    return watched([&] { return real<int (*)(int, Stat*)>(which)(descriptor, into); },
-                   [&](int, uint64_t took) { descriptor_asked(descriptor, took); });
+template <Posix which, void (*note)(int, uint64_t) noexcept, class... Arguments>
+int on_descriptor(int descriptor, Arguments... arguments) {
+    return watched([&] { return real<int (*)(int, Arguments...)>(which)(descriptor, arguments...); },
+                   [&](int, uint64_t took) { note(descriptor, took); });
 }
 
 /// The form that programs built before glibc 2.33 call; `version` is the version of the structure.
 template <Posix which, class Stat> int on_versioned(int version, int descriptor, Stat* into) {
     return watched([&] { return real<int (*)(int, int, Stat*)>(which)(version, descriptor, into); },
                    [&](int, uint64_t took) { descriptor_asked(descriptor, took); });
-}
-
-DIR* w_opendir(const char* path) {
-    return watched([&] { return real<DIR* (*)(const char*)>(Posix::opendir)(path); },
-                   [&](DIR*, uint64_t took) { path_asked(took); });
-}
-
-int w_flock(int descriptor, int operation) {
-    return watched([&] { return real<int (*)(int, int)>(Posix::flock)(descriptor, operation); },
-                   [&](int, uint64_t took) { descriptor_locked(descriptor, took); });
 }
 
 bool locks(int command) noexcept {
@@ -195,38 +171,156 @@ template <Posix which> int control(int descriptor, int command, ...) {
     return watched(call, [&](int, uint64_t took) { descriptor_locked(descriptor, took); });
 }
 
+/// The flags of open(2) for a mode of fopen(3).
+int flags_of(const char* mode) noexcept {
+    const bool both = std::strchr(mode, '+') != nullptr;
+    if (*mode == 'r')
+        return both ? O_RDWR : O_RDONLY;
+    const int exclusive = std::strchr(mode, 'x') ? O_EXCL : 0;
+    return (both ? O_RDWR : O_WRONLY) | O_CREAT | exclusive | (*mode == 'a' ? O_APPEND : O_TRUNC);
+}
+
+template <Posix which> FILE* open_stream(const char* path, const char* mode) {
+    return watched(
+        [&] {
+            const int flags = flags_of(mode);
+            char without[16] = "";
+            if (lay_out(AT_FDCWD, path, flags, 0666) != flags && std::strlen(mode) < sizeof without) {
+                std::remove_copy(mode, mode + std::strlen(mode), without, 'x');
+                return real<FILE* (*)(const char*, const char*)>(which)(path, without);
+            }
+            return real<FILE* (*)(const char*, const char*)>(which)(path, mode);
+        },
+        [&](FILE* stream, uint64_t took) {
+            if (stream)
+                descriptor_opened(fileno(stream), path, flags_of(mode), took);
+        });
+}
+
+void stream_wrote(FILE* stream, int64_t bytes, uint64_t took, bool line) noexcept {
+    descriptor_wrote(fileno(stream), {bytes, -1, took, true, line});
+}
+
+int print(FILE* stream, const char* format, va_list arguments) {
+    return watched(
+        [&] {
+            return real<int (*)(FILE*, const char*, va_list)>(Posix::vfprintf)(stream, format, arguments);
+        },
+        [&](int put, uint64_t took) { stream_wrote(stream, put, took, ends_line(format)); });
+}
+
+int w_fflush(FILE* stream) {
+    return watched([&] { return real<int (*)(FILE*)>(Posix::fflush)(stream); },
+                   [&](int, uint64_t took) {
+                       if (stream)
+                           descriptor_flushed(fileno(stream), took);
+                   });
+}
+
+int w_fclose(FILE* stream) {
+    const int descriptor = stream && counts(thread) ? fileno(stream) : -1;
+    return watched([&] { return real<int (*)(FILE*)>(Posix::fclose)(stream); },
+                   [&](int, uint64_t took) { descriptor_closed(descriptor, took); });
+}
+
+size_t w_fread(void* to, size_t size, size_t count, FILE* stream) {
+    return watched(
+        [&] { return real<size_t (*)(void*, size_t, size_t, FILE*)>(Posix::fread)(to, size, count, stream); },
+        [&](size_t got, uint64_t took) {
+            descriptor_read(fileno(stream), {int64_t(got * size), -1, took, true});
+        });
+}
+
+size_t w_fwrite(const void* from, size_t size, size_t count, FILE* stream) {
+    return watched(
+        [&] {
+            return real<size_t (*)(const void*, size_t, size_t, FILE*)>(Posix::fwrite)(from, size, count,
+                                                                                       stream);
+        },
+        [&](size_t put, uint64_t took) {
+            const auto bytes = int64_t(put * size);
+            stream_wrote(stream, bytes, took, bytes > 0 && ends_line(from, bytes));
+        });
+}
+
+int w_fputs(const char* text, FILE* stream) {
+    return watched([&] { return real<int (*)(const char*, FILE*)>(Posix::fputs)(text, stream); },
+                   [&](int result, uint64_t took) {
+                       if (result >= 0)
+                           stream_wrote(stream, int64_t(std::strlen(text)), took, ends_line(text));
+                   });
+}
+
+int w_puts(const char* text) {
+    return watched([&] { return real<int (*)(const char*)>(Posix::puts)(text); },
+                   [&](int result, uint64_t took) {
+                       if (result >= 0)
+                           stream_wrote(stdout, int64_t(std::strlen(text)) + 1, took, true);
+                   });
+}
+
+int w_printf(const char* format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    const int put = print(stdout, format, arguments);
+    va_end(arguments);
+    return put;
+}
+int w_fprintf(FILE* stream, const char* format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    const int put = print(stream, format, arguments);
+    va_end(arguments);
+    return put;
+}
+int w_vprintf(const char* format, va_list arguments) { return print(stdout, format, arguments); }
+int w_vfprintf(FILE* stream, const char* format, va_list arguments) {
+    return print(stream, format, arguments);
+}
+
+constexpr auto w_fopen = &open_stream<Posix::fopen>;
+constexpr auto w_fopen64 = &open_stream<Posix::fopen64>;
+constexpr auto w_open = &open_path<Posix::open>;
+constexpr auto w_open64 = &open_path<Posix::open64>;
+constexpr auto w_openat = &open_at<Posix::openat>;
+constexpr auto w_openat64 = &open_at<Posix::openat64>;
+constexpr auto w_close = &on_descriptor<Posix::close, descriptor_closed>;
+constexpr auto w_flock = &on_descriptor<Posix::flock, descriptor_locked, int>;
+constexpr auto w_opendir = &on_path<Posix::opendir, DIR*, const char*>;
+constexpr auto w_read = &read_next<Posix::read, void*, size_t>;
+constexpr auto w_readv = &read_next<Posix::readv, const iovec*, int>;
 constexpr auto w_creat = &create<Posix::creat>;
 constexpr auto w_creat64 = &create<Posix::creat64>;
-constexpr auto w_pread = &read_at<Posix::pread>;
-constexpr auto w_pread64 = &read_at<Posix::pread64>;
-constexpr auto w_pwrite = &write_at<Posix::pwrite>;
-constexpr auto w_pwrite64 = &write_at<Posix::pwrite64>;
+constexpr auto w_pread = &read_at<Posix::pread, void*, size_t>;
+constexpr auto w_pread64 = &read_at<Posix::pread64, void*, size_t>;
+constexpr auto w_pwrite = &write_at<Posix::pwrite, const void*, size_t>;
+constexpr auto w_pwrite64 = &write_at<Posix::pwrite64, const void*, size_t>;
 constexpr auto w_lseek = &seek<Posix::lseek>;
 constexpr auto w_lseek64 = &seek<Posix::lseek64>;
-constexpr auto w_fsync = &synchronise<Posix::fsync>;
-constexpr auto w_fdatasync = &synchronise<Posix::fdatasync>;
-constexpr auto w_ftruncate = &truncate<Posix::ftruncate>;
-constexpr auto w_ftruncate64 = &truncate<Posix::ftruncate64>;
-constexpr auto w_unlink = &on_path<Posix::unlink, const char*>;
-constexpr auto w_rename = &on_path<Posix::rename, const char*, const char*>;
-constexpr auto w_mkdir = &on_path<Posix::mkdir, const char*, mode_t>;
-constexpr auto w_access = &on_path<Posix::access, const char*, int>;
-constexpr auto w_stat = &on_path<Posix::stat, const char*, struct stat*>;
-constexpr auto w_stat64 = &on_path<Posix::stat64, const char*, struct stat64*>;
-constexpr auto w_lstat = &on_path<Posix::lstat, const char*, struct stat*>;
-constexpr auto w_lstat64 = &on_path<Posix::lstat64, const char*, struct stat64*>;
-constexpr auto w_preadv = &read_parts_at<Posix::preadv>;
-constexpr auto w_preadv64 = &read_parts_at<Posix::preadv64>;
-constexpr auto w_pwritev = &write_parts_at<Posix::pwritev>;
-constexpr auto w_pwritev64 = &write_parts_at<Posix::pwritev64>;
-constexpr auto w_fstat = &on_descriptor<Posix::fstat, struct stat>;
-constexpr auto w_fstat64 = &on_descriptor<Posix::fstat64, struct stat64>;
-constexpr auto w_statx = &on_path<Posix::statx, int, const char*, int, unsigned, struct statx*>;
+constexpr auto w_fsync = &on_descriptor<Posix::fsync, descriptor_synced>;
+constexpr auto w_fdatasync = &on_descriptor<Posix::fdatasync, descriptor_synced>;
+constexpr auto w_ftruncate = &on_path<Posix::ftruncate, int, int, off_t>;
+constexpr auto w_ftruncate64 = &on_path<Posix::ftruncate64, int, int, off_t>;
+constexpr auto w_unlink = &on_path<Posix::unlink, int, const char*>;
+constexpr auto w_rename = &on_path<Posix::rename, int, const char*, const char*>;
+constexpr auto w_mkdir = &on_path<Posix::mkdir, int, const char*, mode_t>;
+constexpr auto w_access = &on_path<Posix::access, int, const char*, int>;
+constexpr auto w_stat = &on_path<Posix::stat, int, const char*, struct stat*>;
+constexpr auto w_stat64 = &on_path<Posix::stat64, int, const char*, struct stat64*>;
+constexpr auto w_lstat = &on_path<Posix::lstat, int, const char*, struct stat*>;
+constexpr auto w_lstat64 = &on_path<Posix::lstat64, int, const char*, struct stat64*>;
+constexpr auto w_preadv = &read_at<Posix::preadv, const iovec*, int>;
+constexpr auto w_preadv64 = &read_at<Posix::preadv64, const iovec*, int>;
+constexpr auto w_pwritev = &write_at<Posix::pwritev, const iovec*, int>;
+constexpr auto w_pwritev64 = &write_at<Posix::pwritev64, const iovec*, int>;
+constexpr auto w_fstat = &on_descriptor<Posix::fstat, descriptor_asked, struct stat*>;
+constexpr auto w_fstat64 = &on_descriptor<Posix::fstat64, descriptor_asked, struct stat64*>;
+constexpr auto w_statx = &on_path<Posix::statx, int, int, const char*, int, unsigned, struct statx*>;
 // NOLINTBEGIN(bugprone-reserved-identifier): libc has called them so
-constexpr auto w___xstat = &on_path<Posix::__xstat, int, const char*, struct stat*>;
-constexpr auto w___xstat64 = &on_path<Posix::__xstat64, int, const char*, struct stat64*>;
-constexpr auto w___lxstat = &on_path<Posix::__lxstat, int, const char*, struct stat*>;
-constexpr auto w___lxstat64 = &on_path<Posix::__lxstat64, int, const char*, struct stat64*>;
+constexpr auto w___xstat = &on_path<Posix::__xstat, int, int, const char*, struct stat*>;
+constexpr auto w___xstat64 = &on_path<Posix::__xstat64, int, int, const char*, struct stat64*>;
+constexpr auto w___lxstat = &on_path<Posix::__lxstat, int, int, const char*, struct stat*>;
+constexpr auto w___lxstat64 = &on_path<Posix::__lxstat64, int, int, const char*, struct stat64*>;
 constexpr auto w___fxstat = &on_versioned<Posix::__fxstat, struct stat>;
 constexpr auto w___fxstat64 = &on_versioned<Posix::__fxstat64, struct stat64>;
 // NOLINTEND(bugprone-reserved-identifier)
@@ -234,8 +328,9 @@ constexpr auto w_fcntl = &control<Posix::fcntl>;
 constexpr auto w_fcntl64 = &control<Posix::fcntl64>;
 
 void* const wrappers[posix_count] = {
-#define MPIRIC_POSIX(name) reinterpret_cast<void*>(w_##name),
-#define MPIRIC_POSIX_UNWATCHED(name) nullptr,
+#define MPIRIC_WRAPPER_watched(wrapper) reinterpret_cast<void*>(wrapper)
+#define MPIRIC_WRAPPER_unwatched(wrapper) nullptr
+#define MPIRIC_POSIX(name, watching, effect) MPIRIC_WRAPPER_##watching(w_##name),
 #include "posix/names.inc"
 #undef MPIRIC_POSIX
 };

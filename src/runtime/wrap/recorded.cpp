@@ -4,22 +4,24 @@
 #include "wrap/wrapper.hpp"
 
 extern "C" {
-#define MPIRIC_DECLARE_by_hand(name)                                                                         \
-    void w_##name();                                                                                         \
-    void p_##name();
+#define MPIRIC_DECLARE_by_hand(name) decltype(P##name) w_##name;
 #define MPIRIC_DECLARE_counted(name)
 #define MPIRIC_DECLARE_always(name)
 #define MPIRIC_DECLARE_polled(name)
 #define MPIRIC_DECLARE_synchronising(name)
 #define MPIRIC_DECLARE_rare(name)
-#define MPIRIC_FUNCTION(name, family, kind, ...) MPIRIC_DECLARE_##kind(name)
+#define MPIRIC_DECLARE_1(name, kind) MPIRIC_DECLARE_##kind(name)
+#define MPIRIC_DECLARE_0(name, kind)
+#define MPIRIC_FUNCTION(name, family, kind, ...) MPIRIC_SELECT(MPIRIC_DECLARE, name)(name, kind)
 #include "symbols/functions.inc"
 #undef MPIRIC_FUNCTION
 }
 
 namespace mpiric {
 
-#define MPIRIC_HAND_program(name) {reinterpret_cast<void*>(&w_##name), reinterpret_cast<void*>(&p_##name)}
+#define MPIRIC_HAND_program(name)                                                                            \
+    {reinterpret_cast<void*>(&w_##name),                                                                     \
+     reinterpret_cast<void*>(&Profiled<Function::name, &w_##name, decltype(&P##name)>::call)}
 #define MPIRIC_HAND_library(name) {reinterpret_cast<void*>(&w_##name), nullptr}
 #define MPIRIC_CASE_by_hand(name, profiling)                                                                 \
     case Function::name:                                                                                     \

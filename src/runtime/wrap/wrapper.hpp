@@ -2,8 +2,9 @@
 // spec/mpi/exceptions.toml lists them with the reason.
 #pragma once
 
-#include "symbols/wrapper.hpp"
 #include "wrap/intercept.hpp"
+
+#include <cstdarg>
 
 // Of a lambda: a second instantiation would otherwise be a call.
 #define MPIRIC_ALWAYS_INLINE __attribute__((always_inline))
@@ -54,6 +55,42 @@ struct Recorded<function, timing, Notes, Result (*)(Arguments...)> {
         return intercept<function, timing, Pointer>(
             [&](auto* next) MPIRIC_ALWAYS_INLINE { return next(arguments...); },
             [&](auto& call) MPIRIC_ALWAYS_INLINE { Notes<function>::after(call, arguments...); });
+    }
+};
+
+/// Whether a function gives a handle back, whose state its wrapper forgets at any depth.
+constexpr bool gives_handle_back(Function function) noexcept {
+    using enum Function;
+    return function == MPI_Comm_free || function == MPI_Comm_disconnect || function == MPI_Win_free ||
+           function == MPI_Type_free || function == MPI_Request_free || function == MPI_File_close;
+}
+
+/// The wrapper of the PMPI_ name of a function whose wrapper is written by hand.
+template <Function function, auto by_name, class Pointer> struct Profiled;
+
+template <Function function, auto by_name, class Result, class... Arguments>
+struct Profiled<function, by_name, Result (*)(Arguments...)> {
+    static Result call(Arguments... arguments) {
+        if constexpr (gives_handle_back(function)) {
+            thread.by_profiling_name = true;
+            thread.caller = __builtin_return_address(0);
+            return by_name(arguments...);
+        } else {
+            return by_profiling_name<function>(by_name, arguments...);
+        }
+    }
+};
+
+/// MPI_Pcontrol.
+template <Function function, auto by_name, class Level>
+struct Profiled<function, by_name, int (*)(Level, ...)> {
+    static int call(Level level, ...) {
+        va_list arguments;
+        va_start(arguments, level);
+        auto* pointer = va_arg(arguments, const char*);
+        va_end(arguments);
+        thread.by_profiling_name = true;
+        return by_name(level, pointer);
     }
 };
 

@@ -12,13 +12,17 @@
 namespace mpiric::translate {
 namespace {
 
-/// Settings of this process's environment that the children need, as arguments of `env`.
-std::vector<std::string> settings() {
-    std::vector<std::string> found;
+/// `SETTINGS… COMMAND ARGUMENTS…`: arguments of `env`, with the settings of this process that the children
+/// need.
+Argv child_arguments(std::string command, char** arguments) {
+    std::vector<std::string> texts;
     for (const char* name : {"LD_PRELOAD", "LD_LIBRARY_PATH", "MPIRIC_TRANSLATE"})
         if (const char* value = std::getenv(name); value && *value)
-            found.push_back(std::string(name) + "=" + value);
-    return found;
+            texts.push_back(std::string(name) + "=" + value);
+    texts.push_back(std::move(command));
+    for (; arguments && *arguments; ++arguments)
+        texts.emplace_back(*arguments);
+    return Argv(std::move(texts));
 }
 
 /// An info for the library, which is the program's, or one of this call's own.
@@ -99,24 +103,6 @@ class PortInfo : public InfoForCall {
     }
 };
 
-/// `env SETTINGS… COMMAND ARGUMENTS…`, but for `env` itself.
-class ChildArguments {
-  public:
-    ChildArguments(const std::string& command, char** arguments) : texts_(settings()) {
-        texts_.push_back(command);
-        for (; arguments && *arguments; ++arguments)
-            texts_.emplace_back(*arguments);
-        for (std::string& text : texts_)
-            pointers_.push_back(text.data());
-        pointers_.push_back(nullptr);
-    }
-    char** pointer() { return pointers_.data(); }
-
-  private:
-    std::vector<std::string> texts_;
-    std::vector<char*> pointers_;
-};
-
 /// Only the root's arguments are significant: other ranks may pass anything.
 bool is_root(LComm comm, int root) {
     int rank = -1;
@@ -140,7 +126,7 @@ static int t_MPI_Comm_spawn(const char* command, char* argv[], int maxprocs, PIn
     NewHandle<Comm> intercomm_(intercomm);
     const bool is_here = is_root(parents, root);
     const ChildInfo child(is_here ? in<Info>(info) : null_info);
-    ChildArguments arguments(child.command(is_here ? command : nullptr), is_here ? argv : nullptr);
+    Argv arguments = child_arguments(child.command(is_here ? command : nullptr), is_here ? argv : nullptr);
     const int rc =
         original<F_MPI_Comm_spawn, int(const char*, char**, int, LInfo, int, LComm, LComm*, int*)>()(
             env_command, arguments.pointer(), is_here ? maxprocs : 0, child.info(), root, parents,
@@ -159,14 +145,15 @@ static int t_MPI_Comm_spawn_multiple(int count, char* commands[], char** argvs[]
     const long commands_read = is_root(parents, root) ? std::max(count, 0) : 0;
     std::deque<ChildInfo> children;
     std::vector<LInfo> infos_;
-    std::vector<ChildArguments> arguments;
+    std::vector<Argv> arguments;
     std::vector<char*> names(std::size_t(commands_read), env_command);
     std::vector<char**> pointers;
     arguments.reserve(std::size_t(commands_read));
     long processes = 0;
     for (long at = 0; at < commands_read; ++at) {
         infos_.push_back(children.emplace_back(infos ? in<Info>(infos[at]) : null_info).info());
-        arguments.emplace_back(children.back().command(commands[at]), argvs ? argvs[at] : nullptr);
+        arguments.push_back(
+            child_arguments(children.back().command(commands[at]), argvs ? argvs[at] : nullptr));
         pointers.push_back(arguments.back().pointer());
         processes += maxprocs[at];
     }

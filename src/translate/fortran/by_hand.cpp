@@ -4,7 +4,7 @@
 
 #include "fortran/convert.hpp"
 
-#include <memory>
+#include <deque>
 #include <vector>
 
 namespace mpiric::translate {
@@ -30,23 +30,20 @@ FORTRAN(MPI_Address)(const void* location, int* address, int* ierror) {
     *address = int(whole);
     answer(ierror, rc);
 }
-FORTRAN(MPI_Type_extent)(const int* datatype, int* extent, int* ierror) {
-    long lowest = 0, whole = 0;
-    const int rc = C(MPI_Type_get_extent)(handle<Datatype>(*datatype), &lowest, &whole);
-    *extent = int(whole);
+static void answer_with_bounds(int datatype, int* result, int* ierror, long (*of)(long lowest, long extent)) {
+    long lowest = 0, extent = 0;
+    const int rc = C(MPI_Type_get_extent)(handle<Datatype>(datatype), &lowest, &extent);
+    *result = int(of(lowest, extent));
     answer(ierror, rc);
+}
+FORTRAN(MPI_Type_extent)(const int* datatype, int* extent, int* ierror) {
+    answer_with_bounds(*datatype, extent, ierror, [](long, long whole) { return whole; });
 }
 FORTRAN(MPI_Type_lb)(const int* datatype, int* displacement, int* ierror) {
-    long lowest = 0, whole = 0;
-    const int rc = C(MPI_Type_get_extent)(handle<Datatype>(*datatype), &lowest, &whole);
-    *displacement = int(lowest);
-    answer(ierror, rc);
+    answer_with_bounds(*datatype, displacement, ierror, [](long lowest, long) { return lowest; });
 }
 FORTRAN(MPI_Type_ub)(const int* datatype, int* displacement, int* ierror) {
-    long lowest = 0, whole = 0;
-    const int rc = C(MPI_Type_get_extent)(handle<Datatype>(*datatype), &lowest, &whole);
-    *displacement = int(lowest + whole);
-    answer(ierror, rc);
+    answer_with_bounds(*datatype, displacement, ierror, [](long lowest, long whole) { return lowest + whole; });
 }
 FORTRAN(MPI_Type_hvector)(const int* count, const int* blocklength, const int* stride, const int* oldtype, int* newtype, int* ierror) {
     NewNumber<Datatype> newtype_(newtype);
@@ -136,25 +133,16 @@ FORTRAN(MPI_Session_get_nth_pset)(const int* session, const int* info, const int
 namespace {
 
 /// Arguments of a command: up to a string of blanks, each `stride` strings behind the one before.
-class Words {
-  public:
-    Words(const char* given, long length, long stride) {
-        for (; length > 0; given += stride * length) {
-            String word(given, length);
-            if (word.is_empty())
-                break;
-            texts_.emplace_back(word.pointer());
-        }
-        for (std::string& text : texts_)
-            pointers_.push_back(text.data());
-        pointers_.push_back(nullptr);
+std::vector<std::string> arguments_of(const char* given, long length, long stride) {
+    std::vector<std::string> texts;
+    for (; length > 0; given += stride * length) {
+        String argument(given, length);
+        if (argument.is_empty())
+            break;
+        texts.emplace_back(argument.pointer());
     }
-    char** pointer() { return pointers_.data(); }
-
-  private:
-    std::vector<std::string> texts_;
-    std::vector<char*> pointers_;
-};
+    return texts;
+}
 
 int* in_errcodes(int* given) { return is_errcodes_ignore(given) ? nullptr : given; }
 
@@ -164,8 +152,9 @@ FORTRAN(MPI_Comm_spawn)(const char* command, const char* argv, const int* maxpro
                         int* intercomm, int* errcodes, int* ierror, int command_length, int argv_length) {
     const String command_(command, command_length);
     NewNumber<Comm> intercomm_(intercomm);
-    std::unique_ptr<Words> words(is_argv_null(argv) ? nullptr : new Words(argv, argv_length, 1));
-    const int rc = C(MPI_Comm_spawn)(command_.pointer(), words ? words->pointer() : nullptr, *maxprocs, handle<Info>(*info), *root,
+    const bool has_argv = !is_argv_null(argv);
+    Argv arguments(has_argv ? arguments_of(argv, argv_length, 1) : std::vector<std::string>());
+    const int rc = C(MPI_Comm_spawn)(command_.pointer(), has_argv ? arguments.pointer() : nullptr, *maxprocs, handle<Info>(*info), *root,
                                      handle<Comm>(*comm), intercomm_.pointer(), in_errcodes(errcodes));
     intercomm_.done(rc);
     answer(ierror, rc);
@@ -176,23 +165,17 @@ FORTRAN(MPI_Comm_spawn_multiple)(const int* count, const char* commands, const c
     NewNumber<Comm> intercomm_(intercomm);
     const long number_of = std::max(*count, 0);
     std::vector<std::string> names;
-    std::vector<std::unique_ptr<Words>> words;
-    std::vector<char*> name_pointers;
-    std::vector<char**> word_pointers;
+    std::deque<Argv> arguments;
+    std::vector<char**> argument_pointers;
     names.reserve(std::size_t(number_of));
-    name_pointers.reserve(std::size_t(number_of));
-    words.reserve(std::size_t(number_of));
-    word_pointers.reserve(std::size_t(number_of));
     for (long at = 0; at < number_of; ++at)
         names.emplace_back(String(commands + at * command_length, command_length).pointer());
-    for (std::string& name : names)
-        name_pointers.push_back(name.data());
-    for (long at = 0; !is_argvs_null(argvs) && at < number_of; ++at) {
-        words.push_back(std::make_unique<Words>(argvs + at * argv_length, argv_length, number_of));
-        word_pointers.push_back(words.back()->pointer());
-    }
+    Argv commands_(std::move(names));
+    for (long at = 0; !is_argvs_null(argvs) && at < number_of; ++at)
+        argument_pointers.push_back(
+            arguments.emplace_back(arguments_of(argvs + at * argv_length, argv_length, number_of)).pointer());
     FortranHandles<Info, true> infos_(infos, [&] { return number_of; });
-    const int rc = C(MPI_Comm_spawn_multiple)(*count, name_pointers.data(), words.empty() ? nullptr : word_pointers.data(), maxprocs,
+    const int rc = C(MPI_Comm_spawn_multiple)(*count, commands_.pointer(), arguments.empty() ? nullptr : argument_pointers.data(), maxprocs,
                                               infos_.pointer(), *root, handle<Comm>(*comm), intercomm_.pointer(), in_errcodes(errcodes));
     intercomm_.done(rc);
     answer(ierror, rc);

@@ -1,4 +1,5 @@
-// Functions of a Fortran program that MPI calls: operations, error handlers, generalized requests, data representations.
+// Functions of a Fortran program that MPI calls: operations, error handlers, generalized requests, data
+// representations.
 // clang-format off
 
 #include "fortran/convert.hpp"

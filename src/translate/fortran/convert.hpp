@@ -158,7 +158,8 @@ template <int room> class Characters {
     char text_[room + 1] = {};
 };
 
-inline constexpr int in_status_error = program::error_values[18];  // MPI_ERR_IN_STATUS, by the order of the spec
+inline constexpr int in_status_error =
+    program::error_values[18];  // MPI_ERR_IN_STATUS, by the order of the spec
 
 inline void count_from_one(int* values, int count) {
     for (int at = 0; at < count; ++at)

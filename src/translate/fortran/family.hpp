@@ -1,15 +1,7 @@
-// The family of the program whose Fortran this is. MPIRIC_PROGRAM names it; MPIRIC_C makes the name of the C function that a
-// binding calls: Open MPI's own call the profiling names.
+// The family of the program whose Fortran this is. MPIRIC_PROGRAM names it; MPIRIC_C makes the name of the C
+// function that a binding calls: Open MPI's own call the profiling names.
 // clang-format off
 #pragma once
-
-#define MPIRIC_TEXT_OF(name) #name
-#define MPIRIC_TEXT(name) MPIRIC_TEXT_OF(name)
-#define MPIRIC_FAMILY_FILE(family) MPIRIC_TEXT(families/family.hpp)
-#define MPIRIC_IS_mpich 1
-#define MPIRIC_IS_openmpi 2
-#define MPIRIC_IS_OF(family) MPIRIC_IS_##family
-#define MPIRIC_IS(family) MPIRIC_IS_OF(family)
 
 #include "classes.hpp"
 
@@ -29,17 +21,7 @@ namespace mpiric::translate {
 namespace program = MPIRIC_PROGRAM;
 template <class T> using PHandle = program::HandleOf<T>::type;
 #define CLASS(name) using P##name = PHandle<name>;
-CLASS(Comm)
-CLASS(Group)
-CLASS(Datatype)
-CLASS(Op)
-CLASS(Request)
-CLASS(Win)
-CLASS(File)
-CLASS(Info)
-CLASS(Errhandler)
-CLASS(Message)
-CLASS(Session)
+HANDLE_CLASSES(CLASS)
 #undef CLASS
 using PStatus = program::Status;
 

@@ -5,10 +5,6 @@
 #include "attribute_types.hpp"
 #include "closures.hpp"
 
-#include <cstdarg>
-#include <cstdio>
-#include <unistd.h>
-
 #if MPIRIC_IS(MPIRIC_PROGRAM) != 2
 // Where a program's own common blocks do not take their place.
 extern "C" {
@@ -50,16 +46,6 @@ asm(R"(
 
 namespace mpiric::translate {
 
-void give_up(const char* format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    char text[1024];
-    std::vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    std::fprintf(stderr, "mpiric: %s\n", text);
-    _exit(127);
-}
-
 long peers(int comm) {
     int is_between = 0, count = 0;
     const PComm given = handle<Comm>(comm);
@@ -96,9 +82,9 @@ template <bool is_sending> long neighbours(int comm) {
 #include "generated/fortran.inc"
 }  // namespace mpiric::translate
 
+#include "fortran/attributes.cpp"
 #include "fortran/by_hand.cpp"
 #include "fortran/callbacks.cpp"
-#include "fortran/attributes.cpp"
 
 #include "generated/fortran_names.inc"
 ASM("ALSO ALLOC_MEM_CPTR alloc_mem_cptr Alloc_mem")
@@ -106,26 +92,3 @@ ASM("ALSO WIN_ALLOCATE_CPTR win_allocate_cptr Win_allocate")
 ASM("ALSO WIN_ALLOCATE_SHARED_CPTR win_allocate_shared_cptr Win_allocate_shared")
 ASM("ALSO WIN_SHARED_QUERY_CPTR win_shared_query_cptr Win_shared_query")
 ASM("NAMES F_SYNC_REG f_sync_reg F_sync_reg")
-ASM("EXTENSION BARRIER_INIT barrier_init Barrier_init")
-#define EXTENSION(upper, lower, mixed) ASM("EXTENSION " #upper "_INIT " #lower "_init " #mixed "_init")
-EXTENSION(ALLGATHER, allgather, Allgather)
-EXTENSION(ALLGATHERV, allgatherv, Allgatherv)
-EXTENSION(ALLREDUCE, allreduce, Allreduce)
-EXTENSION(ALLTOALL, alltoall, Alltoall)
-EXTENSION(ALLTOALLV, alltoallv, Alltoallv)
-EXTENSION(ALLTOALLW, alltoallw, Alltoallw)
-EXTENSION(BCAST, bcast, Bcast)
-EXTENSION(EXSCAN, exscan, Exscan)
-EXTENSION(GATHER, gather, Gather)
-EXTENSION(GATHERV, gatherv, Gatherv)
-EXTENSION(NEIGHBOR_ALLGATHER, neighbor_allgather, Neighbor_allgather)
-EXTENSION(NEIGHBOR_ALLGATHERV, neighbor_allgatherv, Neighbor_allgatherv)
-EXTENSION(NEIGHBOR_ALLTOALL, neighbor_alltoall, Neighbor_alltoall)
-EXTENSION(NEIGHBOR_ALLTOALLV, neighbor_alltoallv, Neighbor_alltoallv)
-EXTENSION(NEIGHBOR_ALLTOALLW, neighbor_alltoallw, Neighbor_alltoallw)
-EXTENSION(REDUCE, reduce, Reduce)
-EXTENSION(REDUCE_SCATTER, reduce_scatter, Reduce_scatter)
-EXTENSION(REDUCE_SCATTER_BLOCK, reduce_scatter_block, Reduce_scatter_block)
-EXTENSION(SCAN, scan, Scan)
-EXTENSION(SCATTER, scatter, Scatter)
-EXTENSION(SCATTERV, scatterv, Scatterv)

@@ -1,5 +1,5 @@
-// Fortran's MPI_BOTTOM and its like: variables in common blocks, known by their addresses. The dynamic linker may have put
-// them into the executable: they are reached as the program reaches them.
+// Fortran's MPI_BOTTOM and its like: variables in common blocks, known by their addresses. The dynamic linker
+// may have put them into the executable: they are reached as the program reaches them.
 // clang-format off
 #pragma once
 

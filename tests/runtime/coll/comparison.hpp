@@ -4,7 +4,6 @@
 
 #include "coll/algorithm.hpp"
 #include "coll/team.hpp"
-#include "coll/workload.hpp"
 
 #include <algorithm>
 #include <cstdio>

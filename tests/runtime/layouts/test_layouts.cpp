@@ -1,9 +1,8 @@
-// Files on a file system that refuses layouts: it is asked once by each rule, and files are as they would be.
-// would be.
+// Files on a file system that refuses layouts: it is asked once by each rule, and files are made without
+// them.
 #include <doctest/doctest.h>
 
 #include "layouts/layouts.hpp"
-#include "layouts/refused_layouts.hpp"
 #include "posix/posix.hpp"
 #include "profile/context.hpp"
 

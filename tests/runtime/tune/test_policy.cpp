@@ -2,7 +2,7 @@
 #include "base/hash.hpp"
 #include "tune/candidate.hpp"
 #include "tune/policy.hpp"
-#include "tune/size_class.hpp"
+#include "tune/shape.hpp"
 
 #include <array>
 #include <doctest/doctest.h>

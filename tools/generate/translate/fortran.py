@@ -3,6 +3,9 @@
 Arguments are addresses, handles integers; lengths of characters follow behind the arguments.
 """
 
+import re
+from collections.abc import Iterator
+
 from tools.generate.mpi.load import Function, Parameter
 
 from .emit import MARK, base, c_type, declared, is_conversion, split
@@ -149,10 +152,13 @@ def is_generated(function: Function) -> bool:
     return has_binding(function) and function.name not in read_exceptions().fortran
 
 
-def names(function: Function) -> str:
-    """The names of a binding: in small and in large letters, with the shapes that compilers give them."""
+def names(function: Function) -> Iterator[str]:
+    """Yield the names of a binding: in small and in large letters, with the shapes of each compiler."""
     stem = function.name.removeprefix("MPI_")
-    return f"NAMES {stem.upper()} {stem.lower()} {stem}"
+    yield f"NAMES {stem.upper()} {stem.lower()} {stem}"
+    # Before MPI 4 libraries had persistent collectives as extensions.
+    if stem.endswith("_init") and not re.search("(send|recv|session)_init", stem.lower()):
+        yield f"EXTENSION {stem.upper()} {stem.lower()} {stem}"
 
 
 def render(functions: list[Function], rooms: dict[str, str]) -> dict[str, str]:
@@ -166,5 +172,5 @@ def render(functions: list[Function], rooms: dict[str, str]) -> dict[str, str]:
     return {
         "fortran.inc": begin + "\n".join(binding(f, rooms) for f in generated) + "\n",
         "fortran_prototypes.inc": begin + "\n".join(prototypes) + "\n",
-        "fortran_names.inc": begin + "\n".join(f'ASM("{names(f)}")' for f in bound) + "\n",
+        "fortran_names.inc": begin + "\n".join(f'ASM("{line}")' for f in bound for line in names(f)) + "\n",
     }

@@ -9,8 +9,7 @@
 
 #include <cstring>
 
-namespace mpiric::coll {
-namespace allgather_bruck {
+namespace mpiric::coll::allgather_bruck {
 
 template <int radix> int turn(const Team& team, const Group& group, char* data, const Blocks& blocks) {
     const int size = group.size, me = group.rank;
@@ -40,15 +39,11 @@ template <int radix> int turn(const Team& team, const Group& group, char* data, 
 
 uint64_t scratch(const Workload& workload) { return 2 * gathering_scratch(workload); }
 
-constinit const Algorithm registered[] = {
-    {Collective::allgather, "bruck_2", "Bruck et al. 1997", ReductionOrder::none, nullptr, scratch,
-     on_row_of_all<turn<2>>},
-    {Collective::allgather, "bruck_4", "Bruck et al. 1997", ReductionOrder::none, on_more_than<2>, scratch,
-     on_row_of_all<turn<4>>},
-    {Collective::allgather, "bruck_8", "Bruck et al. 1997", ReductionOrder::none, on_more_than<4>, scratch,
-     on_row_of_all<turn<8>>},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::allgather, "bruck_2", "Bruck et al. 1997", ReductionOrder::none, nullptr,
+                   scratch, on_row_of_all<turn<2>>},
+                  {Collective::allgather, "bruck_4", "Bruck et al. 1997", ReductionOrder::none,
+                   on_more_than<2>, scratch, on_row_of_all<turn<4>>},
+                  {Collective::allgather, "bruck_8", "Bruck et al. 1997", ReductionOrder::none,
+                   on_more_than<4>, scratch, on_row_of_all<turn<8>>})
 
-}  // namespace allgather_bruck
-}  // namespace mpiric::coll
+}  // namespace mpiric::coll::allgather_bruck

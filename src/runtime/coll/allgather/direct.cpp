@@ -10,8 +10,7 @@
 
 #include <cstring>
 
-namespace mpiric::coll {
-namespace allgather_direct {
+namespace mpiric::coll::allgather_direct {
 
 int direct_allgather(Board& board, char* data, const Blocks& blocks) noexcept {
     std::memcpy(board.fill(sizeof data), static_cast<const void*>(&data), sizeof data);
@@ -34,13 +33,9 @@ int run(const Arguments& call) {
     });
 }
 
-constinit const Algorithm registered[] = {
-    {Collective::allgather, "direct", "Goglin, Moreaud 2013", ReductionOrder::none, reads_directly,
-     gathering_scratch, run},
-    {Collective::allgatherv, "direct", "Goglin, Moreaud 2013", ReductionOrder::none, reads_directly,
-     gathering_scratch, run},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::allgather, "direct", "Goglin, Moreaud 2013", ReductionOrder::none,
+                   reads_directly, gathering_scratch, run},
+                  {Collective::allgatherv, "direct", "Goglin, Moreaud 2013", ReductionOrder::none,
+                   reads_directly, gathering_scratch, run})
 
-}  // namespace allgather_direct
-}  // namespace mpiric::coll
+}  // namespace mpiric::coll::allgather_direct

@@ -74,21 +74,18 @@ bool suits(const Workload& workload) { return has_levels(workload) && workload.l
 bool suits_doubling(const Workload& workload) { return suits(workload) && is_power(workload.layout.nodes); }
 bool suits_linear(const Workload& workload) { return suits(workload) && workload.layout.nodes > 2; }
 
-constinit const Algorithm registered[] = {
-    {Collective::allgather, "hierarchical", "Träff 2006", ReductionOrder::none, suits, gathering_scratch,
-     run<ring_of_nodes>},
-    {Collective::allgather, "hierarchical_doubling", "Träff 2006", ReductionOrder::none, suits_doubling,
-     gathering_scratch, run<doubling_of_nodes>},
-    {Collective::allgather, "hierarchical_linear", "Träff 2006", ReductionOrder::none, suits_linear,
-     gathering_scratch, run<linear>},
-    {Collective::allgatherv, "hierarchical", "Träff 2006", ReductionOrder::none, suits, gathering_scratch,
-     run<ring_of_nodes>},
-    {Collective::allgatherv, "hierarchical_doubling", "Träff 2006", ReductionOrder::none, suits_doubling,
-     gathering_scratch, run<doubling_of_nodes>},
-    {Collective::allgatherv, "hierarchical_linear", "Träff 2006", ReductionOrder::none, suits_linear,
-     gathering_scratch, run<linear>},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::allgather, "hierarchical", "Träff 2006", ReductionOrder::none, suits,
+                   gathering_scratch, run<ring_of_nodes>},
+                  {Collective::allgather, "hierarchical_doubling", "Träff 2006", ReductionOrder::none,
+                   suits_doubling, gathering_scratch, run<doubling_of_nodes>},
+                  {Collective::allgather, "hierarchical_linear", "Träff 2006", ReductionOrder::none,
+                   suits_linear, gathering_scratch, run<linear>},
+                  {Collective::allgatherv, "hierarchical", "Träff 2006", ReductionOrder::none, suits,
+                   gathering_scratch, run<ring_of_nodes>},
+                  {Collective::allgatherv, "hierarchical_doubling", "Träff 2006", ReductionOrder::none,
+                   suits_doubling, gathering_scratch, run<doubling_of_nodes>},
+                  {Collective::allgatherv, "hierarchical_linear", "Träff 2006", ReductionOrder::none,
+                   suits_linear, gathering_scratch, run<linear>})
 
 }  // namespace allgather_hierarchical
 }  // namespace mpiric::coll

@@ -9,8 +9,7 @@
 #include "coll/allgather/stages.hpp"
 #include "coll/lanes.hpp"
 
-namespace mpiric::coll {
-namespace allgather_multi_lane {
+namespace mpiric::coll::allgather_multi_lane {
 
 template <int leaders> int run(const Arguments& call) {
     Gathering gathering{call};
@@ -42,21 +41,17 @@ template <int leaders> bool suits(const Workload& workload) {
            worth_dividing(workload.bytes * ranks / uint64_t(workload.layout.nodes));
 }
 
-constinit const Algorithm registered[] = {
-    {Collective::allgather, "multi_lane", "Träff, Hunold 2020", ReductionOrder::none, suits<all_ranks>,
-     gathering_scratch, run<all_ranks>},
-    {Collective::allgather, "multi_lane_2", "Kandalla et al. 2009", ReductionOrder::none, suits<2>,
-     gathering_scratch, run<2>},
-    {Collective::allgather, "multi_lane_4", "Kandalla et al. 2009", ReductionOrder::none, suits<4>,
-     gathering_scratch, run<4>},
-    {Collective::allgatherv, "multi_lane", "Träff, Hunold 2020", ReductionOrder::none, suits<all_ranks>,
-     gathering_scratch, run<all_ranks>},
-    {Collective::allgatherv, "multi_lane_2", "Kandalla et al. 2009", ReductionOrder::none, suits<2>,
-     gathering_scratch, run<2>},
-    {Collective::allgatherv, "multi_lane_4", "Kandalla et al. 2009", ReductionOrder::none, suits<4>,
-     gathering_scratch, run<4>},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::allgather, "multi_lane", "Träff, Hunold 2020", ReductionOrder::none,
+                   suits<all_ranks>, gathering_scratch, run<all_ranks>},
+                  {Collective::allgather, "multi_lane_2", "Kandalla et al. 2009", ReductionOrder::none,
+                   suits<2>, gathering_scratch, run<2>},
+                  {Collective::allgather, "multi_lane_4", "Kandalla et al. 2009", ReductionOrder::none,
+                   suits<4>, gathering_scratch, run<4>},
+                  {Collective::allgatherv, "multi_lane", "Träff, Hunold 2020", ReductionOrder::none,
+                   suits<all_ranks>, gathering_scratch, run<all_ranks>},
+                  {Collective::allgatherv, "multi_lane_2", "Kandalla et al. 2009", ReductionOrder::none,
+                   suits<2>, gathering_scratch, run<2>},
+                  {Collective::allgatherv, "multi_lane_4", "Kandalla et al. 2009", ReductionOrder::none,
+                   suits<4>, gathering_scratch, run<4>})
 
-}  // namespace allgather_multi_lane
-}  // namespace mpiric::coll
+}  // namespace mpiric::coll::allgather_multi_lane

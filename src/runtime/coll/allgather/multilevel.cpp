@@ -12,8 +12,7 @@
 #include "coll/gather/stages.hpp"
 #include "coll/suits.hpp"
 
-namespace mpiric::coll {
-namespace allgather_multilevel {
+namespace mpiric::coll::allgather_multilevel {
 
 template <int (*between)(const NodeRow&)> int run(const Arguments& call) {
     const Team& team = call.team;
@@ -31,17 +30,13 @@ bool suits_doubling(const Workload& workload) {
     return suits(workload) && workload.layout.nodes > 1 && is_power(workload.layout.nodes);
 }
 
-constinit const Algorithm registered[] = {
-    {Collective::allgather, "multilevel", "Katevenis et al. 2022; Träff 2006", ReductionOrder::none, suits,
-     gathering_scratch, run<ring_of_nodes>},
-    {Collective::allgather, "multilevel_doubling", "Katevenis et al. 2022; Träff 2006", ReductionOrder::none,
-     suits_doubling, gathering_scratch, run<doubling_of_nodes>},
-    {Collective::allgatherv, "multilevel", "Katevenis et al. 2022; Träff 2006", ReductionOrder::none, suits,
-     gathering_scratch, run<ring_of_nodes>},
-    {Collective::allgatherv, "multilevel_doubling", "Katevenis et al. 2022; Träff 2006", ReductionOrder::none,
-     suits_doubling, gathering_scratch, run<doubling_of_nodes>},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::allgather, "multilevel", "Katevenis et al. 2022; Träff 2006",
+                   ReductionOrder::none, suits, gathering_scratch, run<ring_of_nodes>},
+                  {Collective::allgather, "multilevel_doubling", "Katevenis et al. 2022; Träff 2006",
+                   ReductionOrder::none, suits_doubling, gathering_scratch, run<doubling_of_nodes>},
+                  {Collective::allgatherv, "multilevel", "Katevenis et al. 2022; Träff 2006",
+                   ReductionOrder::none, suits, gathering_scratch, run<ring_of_nodes>},
+                  {Collective::allgatherv, "multilevel_doubling", "Katevenis et al. 2022; Träff 2006",
+                   ReductionOrder::none, suits_doubling, gathering_scratch, run<doubling_of_nodes>})
 
-}  // namespace allgather_multilevel
-}  // namespace mpiric::coll
+}  // namespace mpiric::coll::allgather_multilevel

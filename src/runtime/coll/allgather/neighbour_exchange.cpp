@@ -6,8 +6,7 @@
 // Ethernet. HPC Asia 2005.
 #include "coll/allgather/stages.hpp"
 
-namespace mpiric::coll {
-namespace allgather_neighbour_exchange {
+namespace mpiric::coll::allgather_neighbour_exchange {
 
 int meet_neighbours(const Team& team, const Group& group, char* data, const Blocks& blocks) {
     const int size = group.size, me = group.rank;
@@ -34,13 +33,9 @@ int meet_neighbours(const Team& team, const Group& group, char* data, const Bloc
 
 bool suits(const Workload& workload) { return workload.layout.size % 2 == 0 && workload.layout.size > 2; }
 
-constinit const Algorithm registered[] = {
-    {Collective::allgather, "neighbour_exchange", "Chen et al. 2005", ReductionOrder::none, suits,
-     gathering_scratch, on_row_of_all<meet_neighbours>},
-    {Collective::allgatherv, "neighbour_exchange", "Chen et al. 2005", ReductionOrder::none, suits,
-     gathering_scratch, on_row_of_all<meet_neighbours>},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::allgather, "neighbour_exchange", "Chen et al. 2005", ReductionOrder::none,
+                   suits, gathering_scratch, on_row_of_all<meet_neighbours>},
+                  {Collective::allgatherv, "neighbour_exchange", "Chen et al. 2005", ReductionOrder::none,
+                   suits, gathering_scratch, on_row_of_all<meet_neighbours>})
 
-}  // namespace allgather_neighbour_exchange
-}  // namespace mpiric::coll
+}  // namespace mpiric::coll::allgather_neighbour_exchange

@@ -6,10 +6,8 @@
 // blocks where a rank keeps several messages under way. Chilkuri et al.: Generalized Collective Algorithms
 // for the Exascale Era. CLUSTER 2023.
 #include "coll/allgather/stages.hpp"
-#include "coll/factors.hpp"
 
-namespace mpiric::coll {
-namespace allgather_recursive_multiplying {
+namespace mpiric::coll::allgather_recursive_multiplying {
 
 template <int radix> int multiply(const Team& team, const Group& group, char* data, const Blocks& blocks) {
     const int size = group.size, me = group.rank;
@@ -34,17 +32,13 @@ template <int radix> bool suits(const Workload& workload) {
     return multiplies_out(workload.layout.size, radix, radix / 2);
 }
 
-constinit const Algorithm registered[] = {
-    {Collective::allgather, "recursive_multiplying_4", "Chilkuri et al. 2023", ReductionOrder::none, suits<4>,
-     gathering_scratch, on_row_of_all<multiply<4>>},
-    {Collective::allgather, "recursive_multiplying_8", "Chilkuri et al. 2023", ReductionOrder::none, suits<8>,
-     gathering_scratch, on_row_of_all<multiply<8>>},
-    {Collective::allgatherv, "recursive_multiplying_4", "Chilkuri et al. 2023", ReductionOrder::none,
-     suits<4>, gathering_scratch, on_row_of_all<multiply<4>>},
-    {Collective::allgatherv, "recursive_multiplying_8", "Chilkuri et al. 2023", ReductionOrder::none,
-     suits<8>, gathering_scratch, on_row_of_all<multiply<8>>},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::allgather, "recursive_multiplying_4", "Chilkuri et al. 2023",
+                   ReductionOrder::none, suits<4>, gathering_scratch, on_row_of_all<multiply<4>>},
+                  {Collective::allgather, "recursive_multiplying_8", "Chilkuri et al. 2023",
+                   ReductionOrder::none, suits<8>, gathering_scratch, on_row_of_all<multiply<8>>},
+                  {Collective::allgatherv, "recursive_multiplying_4", "Chilkuri et al. 2023",
+                   ReductionOrder::none, suits<4>, gathering_scratch, on_row_of_all<multiply<4>>},
+                  {Collective::allgatherv, "recursive_multiplying_8", "Chilkuri et al. 2023",
+                   ReductionOrder::none, suits<8>, gathering_scratch, on_row_of_all<multiply<8>>})
 
-}  // namespace allgather_recursive_multiplying
-}  // namespace mpiric::coll
+}  // namespace mpiric::coll::allgather_recursive_multiplying

@@ -20,13 +20,10 @@ int ring_allgather(const Team& team, const Group& group, char* data, const Block
 
 namespace allgather_ring {
 
-constinit const Algorithm registered[] = {
-    {Collective::allgather, "ring", "Thakur et al. 2005", ReductionOrder::none, nullptr, gathering_scratch,
-     on_row_of_all<ring_allgather>},
-    {Collective::allgatherv, "ring", "Thakur et al. 2005", ReductionOrder::none, nullptr, gathering_scratch,
-     on_row_of_all<ring_allgather>},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::allgather, "ring", "Thakur et al. 2005", ReductionOrder::none, nullptr,
+                   gathering_scratch, on_row_of_all<ring_allgather>},
+                  {Collective::allgatherv, "ring", "Thakur et al. 2005", ReductionOrder::none, nullptr,
+                   gathering_scratch, on_row_of_all<ring_allgather>})
 
 }  // namespace allgather_ring
 }  // namespace mpiric::coll

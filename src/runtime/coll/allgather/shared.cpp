@@ -43,13 +43,10 @@ int run(const Arguments& call) {
         call, [&](char* data, const Blocks& blocks) { return shared_allgather(call.team, data, blocks); });
 }
 
-constinit const Algorithm registered[] = {
-    {Collective::allgather, "shared", "Graham, Shipman 2008", ReductionOrder::none, on_one_node,
-     gathering_scratch, run},
-    {Collective::allgatherv, "shared", "Graham, Shipman 2008", ReductionOrder::none, on_one_node,
-     gathering_scratch, run},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::allgather, "shared", "Graham, Shipman 2008", ReductionOrder::none, on_one_node,
+                   gathering_scratch, run},
+                  {Collective::allgatherv, "shared", "Graham, Shipman 2008", ReductionOrder::none,
+                   on_one_node, gathering_scratch, run})
 
 }  // namespace allgather_shared
 }  // namespace mpiric::coll

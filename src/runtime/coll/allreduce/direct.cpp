@@ -11,8 +11,7 @@
 
 #include <cstring>
 
-namespace mpiric::coll {
-namespace allreduce_direct {
+namespace mpiric::coll::allreduce_direct {
 
 constexpr uint64_t piece_bytes = 128 << 10;
 
@@ -76,12 +75,9 @@ int run(const Arguments& call) {
     return code;
 }
 
-constinit const Algorithm registered[] = {
-    {Collective::allreduce, "direct", "Goglin, Moreaud 2013", ReductionOrder::fixed,
-     [](const Workload& workload) { return reads_directly(workload) && can_divide(workload); },
-     [](const Workload& workload) { return piece_bytes + workload.span / workload.count; }, run},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::allreduce, "direct", "Goglin, Moreaud 2013", ReductionOrder::fixed,
+                   [](const Workload& workload) { return reads_directly(workload) && can_divide(workload); },
+                   [](const Workload& workload) { return piece_bytes + workload.span / workload.count; },
+                   run})
 
-}  // namespace allreduce_direct
-}  // namespace mpiric::coll
+}  // namespace mpiric::coll::allreduce_direct

@@ -9,8 +9,7 @@
 
 #include "coll/suits.hpp"
 
-namespace mpiric::coll {
-namespace allreduce_hierarchical {
+namespace mpiric::coll::allreduce_hierarchical {
 
 template <BetweenNodes between> constexpr auto run = allreduce_nodes<shared_reduce, between, shared_bcast>;
 
@@ -21,7 +20,7 @@ bool suits_long(const Workload& workload) {
     return suits(workload) && can_divide(workload) && workload.layout.nodes > 2;
 }
 
-constinit const Algorithm registered[] = {
+MPIRIC_ALGORITHMS(
     {Collective::allreduce, "hierarchical", "Karonis et al. 2000", ReductionOrder::placement, suits,
      whole_span, run<recursive_doubling>},
     {Collective::allreduce, "hierarchical_multiplying_3", "Karonis et al. 2000; Chilkuri et al. 2023",
@@ -33,9 +32,6 @@ constinit const Algorithm registered[] = {
     {Collective::allreduce, "hierarchical_rabenseifner", "Karonis et al. 2000; Rabenseifner 2004",
      ReductionOrder::placement, suits_long, whole_span, run<rabenseifner>},
     {Collective::allreduce, "hierarchical_ring", "Karonis et al. 2000; Patarasuk, Yuan 2009",
-     ReductionOrder::placement, suits_long, whole_span, run<ring>},
-};
-MPIRIC_ALGORITHMS(registered)
+     ReductionOrder::placement, suits_long, whole_span, run<ring>})
 
-}  // namespace allreduce_hierarchical
-}  // namespace mpiric::coll
+}  // namespace mpiric::coll::allreduce_hierarchical

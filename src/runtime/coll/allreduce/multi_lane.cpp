@@ -10,8 +10,7 @@
 #include "coll/allgather/stages.hpp"
 #include "coll/reduce_scatter/in_lanes.hpp"
 
-namespace mpiric::coll {
-namespace allreduce_multi_lane {
+namespace mpiric::coll::allreduce_multi_lane {
 
 template <int leaders> int run(const Arguments& call) {
     const Team& team = call.team;
@@ -26,15 +25,11 @@ template <int leaders> int run(const Arguments& call) {
     return shared_allgather(team, static_cast<char*>(call.receive), slices.times(reduction.geometry().size));
 }
 
-constinit const Algorithm registered[] = {
-    {Collective::allreduce, "multi_lane", "Träff, Hunold 2020", ReductionOrder::placement,
-     suits_in_lanes<all_ranks>, whole_span, run<all_ranks>},
-    {Collective::allreduce, "multi_lane_2", "Bayatpour et al. 2017", ReductionOrder::placement,
-     suits_in_lanes<2>, whole_span, run<2>},
-    {Collective::allreduce, "multi_lane_4", "Bayatpour et al. 2017", ReductionOrder::placement,
-     suits_in_lanes<4>, whole_span, run<4>},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::allreduce, "multi_lane", "Träff, Hunold 2020", ReductionOrder::placement,
+                   suits_in_lanes<all_ranks>, whole_span, run<all_ranks>},
+                  {Collective::allreduce, "multi_lane_2", "Bayatpour et al. 2017", ReductionOrder::placement,
+                   suits_in_lanes<2>, whole_span, run<2>},
+                  {Collective::allreduce, "multi_lane_4", "Bayatpour et al. 2017", ReductionOrder::placement,
+                   suits_in_lanes<4>, whole_span, run<4>})
 
-}  // namespace allreduce_multi_lane
-}  // namespace mpiric::coll
+}  // namespace mpiric::coll::allreduce_multi_lane

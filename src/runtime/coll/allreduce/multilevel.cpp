@@ -11,8 +11,7 @@
 #include "coll/allreduce/hierarchical.hpp"
 #include "coll/suits.hpp"
 
-namespace mpiric::coll {
-namespace allreduce_multilevel {
+namespace mpiric::coll::allreduce_multilevel {
 
 template <BetweenNodes between>
 constexpr auto run = allreduce_nodes<multilevel_reduce, between, multilevel_bcast>;
@@ -24,15 +23,13 @@ bool suits_long(const Workload& workload) {
     return suits(workload) && can_divide(workload) && workload.layout.nodes > 2;
 }
 
-constinit const Algorithm registered[] = {
-    {Collective::allreduce, "multilevel", "Katevenis et al. 2022", ReductionOrder::placement, suits,
-     whole_span, run<recursive_doubling>},
-    {Collective::allreduce, "multilevel_multiplying_4", "Katevenis et al. 2022; Chilkuri et al. 2023",
-     ReductionOrder::placement, suits_radix<suits, 4>, several_spans<4>, run<recursive_multiplying<4>>},
-    {Collective::allreduce, "multilevel_rabenseifner", "Katevenis et al. 2022; Rabenseifner 2004",
-     ReductionOrder::placement, suits_long, whole_span, run<rabenseifner>},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::allreduce, "multilevel", "Katevenis et al. 2022", ReductionOrder::placement,
+                   suits, whole_span, run<recursive_doubling>},
+                  {Collective::allreduce, "multilevel_multiplying_4",
+                   "Katevenis et al. 2022; Chilkuri et al. 2023", ReductionOrder::placement,
+                   suits_radix<suits, 4>, several_spans<4>, run<recursive_multiplying<4>>},
+                  {Collective::allreduce, "multilevel_rabenseifner",
+                   "Katevenis et al. 2022; Rabenseifner 2004", ReductionOrder::placement, suits_long,
+                   whole_span, run<rabenseifner>})
 
-}  // namespace allreduce_multilevel
-}  // namespace mpiric::coll
+}  // namespace mpiric::coll::allreduce_multilevel

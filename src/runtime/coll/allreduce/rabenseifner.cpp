@@ -21,11 +21,8 @@ int rabenseifner(const Reduction& reduction, const Group& group, char* data, MPI
 
 namespace allreduce_rabenseifner {
 
-constinit const Algorithm registered[] = {
-    {Collective::allreduce, "rabenseifner", "Rabenseifner 2004", ReductionOrder::fixed, can_divide,
-     whole_span, in_place_of_all<rabenseifner>},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::allreduce, "rabenseifner", "Rabenseifner 2004", ReductionOrder::fixed,
+                   can_divide, whole_span, in_place_of_all<rabenseifner>})
 
 }  // namespace allreduce_rabenseifner
 }  // namespace mpiric::coll

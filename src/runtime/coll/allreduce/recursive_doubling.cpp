@@ -28,11 +28,8 @@ int recursive_doubling(const Reduction& reduction, const Group& group, char* dat
 
 namespace allreduce_recursive_doubling {
 
-constinit const Algorithm registered[] = {
-    {Collective::allreduce, "recursive_doubling", "Thakur et al. 2005", ReductionOrder::fixed, nullptr,
-     whole_span, in_place_of_all<recursive_doubling>},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::allreduce, "recursive_doubling", "Thakur et al. 2005", ReductionOrder::fixed,
+                   nullptr, whole_span, in_place_of_all<recursive_doubling>})
 
 }  // namespace allreduce_recursive_doubling
 }  // namespace mpiric::coll

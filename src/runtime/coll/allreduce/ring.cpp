@@ -17,11 +17,8 @@ int ring(const Reduction& reduction, const Group& group, char* data, MPI_Count c
 
 namespace allreduce_ring {
 
-constinit const Algorithm registered[] = {
-    {Collective::allreduce, "ring", "Patarasuk, Yuan 2009", ReductionOrder::fixed, can_divide, whole_span,
-     in_place_of_all<ring>},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::allreduce, "ring", "Patarasuk, Yuan 2009", ReductionOrder::fixed, can_divide,
+                   whole_span, in_place_of_all<ring>})
 
 }  // namespace allreduce_ring
 }  // namespace mpiric::coll

@@ -7,19 +7,14 @@
 #include "coll/reduce/stages.hpp"
 #include "coll/suits.hpp"
 
-namespace mpiric::coll {
-namespace allreduce_shared {
+namespace mpiric::coll::allreduce_shared {
 
 int run(const Arguments& call) {
     const Reduction reduction{call.team, call.receive_type, call.op};
     return reduce_slots(reduction, input_of(call), call.receive, call.receive_count, call.team.size());
 }
 
-constinit const Algorithm registered[] = {
-    {Collective::allreduce, "shared", "Graham, Shipman 2008", ReductionOrder::fixed, reduces_on_node, nullptr,
-     run},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::allreduce, "shared", "Graham, Shipman 2008", ReductionOrder::fixed,
+                   reduces_on_node, nullptr, run})
 
-}  // namespace allreduce_shared
-}  // namespace mpiric::coll
+}  // namespace mpiric::coll::allreduce_shared

@@ -8,8 +8,7 @@
 #include "coll/reduce_scatter/stages.hpp"
 #include "coll/suits.hpp"
 
-namespace mpiric::coll {
-namespace allreduce_shared_slices {
+namespace mpiric::coll::allreduce_shared_slices {
 
 int run(const Arguments& call) {
     const Reduction reduction{call.team, call.receive_type, call.op};
@@ -20,11 +19,7 @@ int run(const Arguments& call) {
                             slices.times(reduction.geometry().size));
 }
 
-constinit const Algorithm registered[] = {
-    {Collective::allreduce, "shared_slices", "Jain et al. 2018", ReductionOrder::fixed, divides_on_node,
-     nullptr, run},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::allreduce, "shared_slices", "Jain et al. 2018", ReductionOrder::fixed,
+                   divides_on_node, nullptr, run})
 
-}  // namespace allreduce_shared_slices
-}  // namespace mpiric::coll
+}  // namespace mpiric::coll::allreduce_shared_slices

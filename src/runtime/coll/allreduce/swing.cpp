@@ -12,8 +12,7 @@
 
 #include <cstring>
 
-namespace mpiric::coll {
-namespace allreduce_swing {
+namespace mpiric::coll::allreduce_swing {
 
 /// Gathers the blocks `which` of `data` into `row`, or puts them back.
 uint64_t gather(const std::vector<int>& which, const Blocks& blocks, const char* data, char* row) noexcept {
@@ -61,11 +60,7 @@ int swing(const Reduction& reduction, const Group& group, char* data, MPI_Count 
 
 bool suits(const Workload& workload) { return can_divide(workload) && is_power(workload.layout.size); }
 
-constinit const Algorithm registered[] = {
-    {Collective::allreduce, "swing", "De Sensi et al. 2024", ReductionOrder::fixed, suits, two_spans,
-     in_place_of_all<swing>},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::allreduce, "swing", "De Sensi et al. 2024", ReductionOrder::fixed, suits,
+                   two_spans, in_place_of_all<swing>})
 
-}  // namespace allreduce_swing
-}  // namespace mpiric::coll
+}  // namespace mpiric::coll::allreduce_swing

@@ -9,8 +9,7 @@
 
 #include <cstring>
 
-namespace mpiric::coll {
-namespace alltoall_bruck {
+namespace mpiric::coll::alltoall_bruck {
 
 template <int radix> int run(const Arguments& call) {
     Rows rows{call};
@@ -53,14 +52,11 @@ template <int radix> int run(const Arguments& call) {
 
 uint64_t scratch(const Workload& workload) { return two_rows(workload) / 2 * 5; }
 
-constinit const Algorithm registered[] = {
-    {Collective::alltoall, "bruck_2", "Bruck et al. 1997", ReductionOrder::none, nullptr, scratch, run<2>},
-    {Collective::alltoall, "bruck_4", "Bruck et al. 1997", ReductionOrder::none, on_more_than<2>, scratch,
-     run<4>},
-    {Collective::alltoall, "bruck_8", "Bruck et al. 1997", ReductionOrder::none, on_more_than<4>, scratch,
-     run<8>},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::alltoall, "bruck_2", "Bruck et al. 1997", ReductionOrder::none, nullptr,
+                   scratch, run<2>},
+                  {Collective::alltoall, "bruck_4", "Bruck et al. 1997", ReductionOrder::none,
+                   on_more_than<2>, scratch, run<4>},
+                  {Collective::alltoall, "bruck_8", "Bruck et al. 1997", ReductionOrder::none,
+                   on_more_than<4>, scratch, run<8>})
 
-}  // namespace alltoall_bruck
-}  // namespace mpiric::coll
+}  // namespace mpiric::coll::alltoall_bruck

@@ -10,8 +10,7 @@
 
 #include <cstring>
 
-namespace mpiric::coll {
-namespace alltoall_direct {
+namespace mpiric::coll::alltoall_direct {
 
 int run(const Arguments& call) {
     Rows rows{call};
@@ -34,11 +33,7 @@ int run(const Arguments& call) {
     return read ? rows.end() : MPI_ERR_OTHER;
 }
 
-constinit const Algorithm registered[] = {
-    {Collective::alltoall, "direct", "Goglin, Moreaud 2013", ReductionOrder::none, reads_directly, two_rows,
-     run},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::alltoall, "direct", "Goglin, Moreaud 2013", ReductionOrder::none,
+                   reads_directly, two_rows, run})
 
-}  // namespace alltoall_direct
-}  // namespace mpiric::coll
+}  // namespace mpiric::coll::alltoall_direct

@@ -13,8 +13,7 @@
 
 #include <cstring>
 
-namespace mpiric::coll {
-namespace alltoall_hierarchical {
+namespace mpiric::coll::alltoall_hierarchical {
 
 /// Whole nodes' cells on their way. `have` holds the rows of this node's ranks; `get` gets, for each rank of
 /// the node, the cells for it in the order of ranks.
@@ -143,13 +142,9 @@ uint64_t scratch_together(const Workload& workload) {
            2 * workload.bytes * uint64_t(workload.layout.size * workload.layout.most_per_node);
 }
 
-constinit const Algorithm registered[] = {
-    {Collective::alltoall, "hierarchical", "Träff, Rougier 2014", ReductionOrder::none, suits, scratch,
-     run<in_turns>},
-    {Collective::alltoall, "hierarchical_linear", "Träff, Rougier 2014", ReductionOrder::none, suits_linear,
-     scratch_together, run<together>},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::alltoall, "hierarchical", "Träff, Rougier 2014", ReductionOrder::none, suits,
+                   scratch, run<in_turns>},
+                  {Collective::alltoall, "hierarchical_linear", "Träff, Rougier 2014", ReductionOrder::none,
+                   suits_linear, scratch_together, run<together>})
 
-}  // namespace alltoall_hierarchical
-}  // namespace mpiric::coll
+}  // namespace mpiric::coll::alltoall_hierarchical

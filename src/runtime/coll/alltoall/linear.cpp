@@ -5,8 +5,7 @@
 // Language. ICPP 2009 (as the linear schedule).
 #include "coll/alltoall/stages.hpp"
 
-namespace mpiric::coll {
-namespace alltoall_linear {
+namespace mpiric::coll::alltoall_linear {
 
 int run(const Arguments& call) {
     const Cells cells{call};
@@ -38,13 +37,9 @@ int run_packed(const Arguments& call) {
     return run(from_copy);
 }
 
-constinit const Algorithm registered[] = {
-    {Collective::alltoall, "linear", "Hoefler et al. 2009", ReductionOrder::none, nullptr, two_rows,
-     run_packed},
-    {Collective::alltoallv, "linear", "Hoefler et al. 2009", ReductionOrder::none,
-     [](const Workload& workload) { return !workload.in_place; }, nullptr, run},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::alltoall, "linear", "Hoefler et al. 2009", ReductionOrder::none, nullptr,
+                   two_rows, run_packed},
+                  {Collective::alltoallv, "linear", "Hoefler et al. 2009", ReductionOrder::none,
+                   [](const Workload& workload) { return !workload.in_place; }, nullptr, run})
 
-}  // namespace alltoall_linear
-}  // namespace mpiric::coll
+}  // namespace mpiric::coll::alltoall_linear

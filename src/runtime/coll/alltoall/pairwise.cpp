@@ -6,8 +6,7 @@
 // 19(1), 2005.
 #include "coll/alltoall/stages.hpp"
 
-namespace mpiric::coll {
-namespace alltoall_pairwise {
+namespace mpiric::coll::alltoall_pairwise {
 
 /// Every pair meets once: in round r, ranks whose numbers sum to r (modulo p) exchange.
 int in_place(const Arguments& call, const Cells& cells) {
@@ -35,11 +34,9 @@ int run(const Arguments& call) {
     return MPI_SUCCESS;
 }
 
-constinit const Algorithm registered[] = {
-    {Collective::alltoall, "pairwise", "Thakur et al. 2005", ReductionOrder::none, nullptr, nullptr, run},
-    {Collective::alltoallv, "pairwise", "Thakur et al. 2005", ReductionOrder::none, nullptr, nullptr, run},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::alltoall, "pairwise", "Thakur et al. 2005", ReductionOrder::none, nullptr,
+                   nullptr, run},
+                  {Collective::alltoallv, "pairwise", "Thakur et al. 2005", ReductionOrder::none, nullptr,
+                   nullptr, run})
 
-}  // namespace alltoall_pairwise
-}  // namespace mpiric::coll
+}  // namespace mpiric::coll::alltoall_pairwise

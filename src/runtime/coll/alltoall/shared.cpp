@@ -9,8 +9,7 @@
 
 #include <cstring>
 
-namespace mpiric::coll {
-namespace alltoall_shared {
+namespace mpiric::coll::alltoall_shared {
 
 int run(const Arguments& call) {
     Rows rows{call};
@@ -37,11 +36,7 @@ int run(const Arguments& call) {
     return rows.end();
 }
 
-constinit const Algorithm registered[] = {
-    {Collective::alltoall, "shared", "Graham, Shipman 2008", ReductionOrder::none, on_one_node, two_rows,
-     run},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::alltoall, "shared", "Graham, Shipman 2008", ReductionOrder::none, on_one_node,
+                   two_rows, run})
 
-}  // namespace alltoall_shared
-}  // namespace mpiric::coll
+}  // namespace mpiric::coll::alltoall_shared

@@ -41,14 +41,12 @@ namespace barrier_hierarchical {
 
 template <int radix> int run(const Arguments& call) { return hierarchical_barrier(call.team, radix); }
 
-constinit const Algorithm registered[] = {
-    {Collective::barrier, "hierarchical", "Karonis et al. 2000", ReductionOrder::none, has_levels, nullptr,
-     run<2>},
-    {Collective::barrier, "hierarchical_4", "Karonis et al. 2000; Hoefler et al. 2006", ReductionOrder::none,
-     [](const Workload& workload) { return has_levels(workload) && workload.layout.nodes > 2; }, nullptr,
-     run<4>},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::barrier, "hierarchical", "Karonis et al. 2000", ReductionOrder::none,
+                   has_levels, nullptr, run<2>},
+                  {Collective::barrier, "hierarchical_4", "Karonis et al. 2000; Hoefler et al. 2006",
+                   ReductionOrder::none,
+                   [](const Workload& workload) { return has_levels(workload) && workload.layout.nodes > 2; },
+                   nullptr, run<4>})
 
 }  // namespace barrier_hierarchical
 }  // namespace mpiric::coll

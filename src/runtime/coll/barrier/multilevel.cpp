@@ -10,8 +10,7 @@
 #include "coll/board.hpp"
 #include "coll/suits.hpp"
 
-namespace mpiric::coll {
-namespace barrier_multilevel {
+namespace mpiric::coll::barrier_multilevel {
 
 template <int radix> int run(const Arguments& call) {
     const Team& team = call.team;
@@ -34,14 +33,11 @@ template <int radix> int run(const Arguments& call) {
     return code;
 }
 
-constinit const Algorithm registered[] = {
+MPIRIC_ALGORITHMS(
     {Collective::barrier, "multilevel", "Katevenis et al. 2022", ReductionOrder::none, has_memory_levels,
      nullptr, run<2>},
     {Collective::barrier, "multilevel_4", "Katevenis et al. 2022; Hoefler et al. 2006", ReductionOrder::none,
      [](const Workload& workload) { return has_memory_levels(workload) && workload.layout.nodes > 2; },
-     nullptr, run<4>},
-};
-MPIRIC_ALGORITHMS(registered)
+     nullptr, run<4>})
 
-}  // namespace barrier_multilevel
-}  // namespace mpiric::coll
+}  // namespace mpiric::coll::barrier_multilevel

@@ -21,10 +21,8 @@ int run(const Arguments& call) {
     return MPI_SUCCESS;
 }
 
-constinit const Algorithm registered[] = {
-    {Collective::barrier, "shared", "Graham, Shipman 2008", ReductionOrder::none, on_one_node, nullptr, run},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::barrier, "shared", "Graham, Shipman 2008", ReductionOrder::none, on_one_node,
+                   nullptr, run})
 
 }  // namespace barrier_shared
 }  // namespace mpiric::coll

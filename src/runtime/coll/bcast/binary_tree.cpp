@@ -5,8 +5,7 @@
 // Pješivac-Grbović et al.: Performance Analysis of MPI Collective Operations. Cluster Computing 10, 2007.
 #include "coll/bcast/pipeline.hpp"
 
-namespace mpiric::coll {
-namespace bcast_binary_tree {
+namespace mpiric::coll::bcast_binary_tree {
 
 template <uint64_t segment> int run(const Arguments& call) {
     return pipeline<1>(call, {binary_tree_of(call)}, segment);
@@ -14,11 +13,7 @@ template <uint64_t segment> int run(const Arguments& call) {
 
 bool suits(const Workload& workload) { return workload.bytes > 16384 && workload.layout.size > 3; }
 
-constinit const Algorithm registered[] = {
-    {Collective::bcast, "binary_tree_16k", "Pješivac-Grbović et al. 2007", ReductionOrder::none, suits,
-     packed_bytes, run<16384>},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::bcast, "binary_tree_16k", "Pješivac-Grbović et al. 2007", ReductionOrder::none,
+                   suits, packed_bytes, run<16384>})
 
-}  // namespace bcast_binary_tree
-}  // namespace mpiric::coll
+}  // namespace mpiric::coll::bcast_binary_tree

@@ -6,8 +6,7 @@
 // base).
 #include "coll/bcast/pipeline.hpp"
 
-namespace mpiric::coll {
-namespace bcast_chain {
+namespace mpiric::coll::bcast_chain {
 
 template <uint64_t segment> int run(const Arguments& call) {
     return pipeline<1>(call, {chain_of(call)}, segment);
@@ -15,13 +14,9 @@ template <uint64_t segment> int run(const Arguments& call) {
 
 template <uint64_t segment> bool suits(const Workload& workload) { return workload.bytes > segment; }
 
-constinit const Algorithm registered[] = {
-    {Collective::bcast, "chain_16k", "Träff, Ripke 2008", ReductionOrder::none, suits<16384>, packed_bytes,
-     run<16384>},
-    {Collective::bcast, "chain_128k", "Träff, Ripke 2008", ReductionOrder::none, suits<131072>, packed_bytes,
-     run<131072>},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::bcast, "chain_16k", "Träff, Ripke 2008", ReductionOrder::none, suits<16384>,
+                   packed_bytes, run<16384>},
+                  {Collective::bcast, "chain_128k", "Träff, Ripke 2008", ReductionOrder::none, suits<131072>,
+                   packed_bytes, run<131072>})
 
-}  // namespace bcast_chain
-}  // namespace mpiric::coll
+}  // namespace mpiric::coll::bcast_chain

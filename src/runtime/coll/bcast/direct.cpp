@@ -10,8 +10,7 @@
 
 #include <cstring>
 
-namespace mpiric::coll {
-namespace bcast_direct {
+namespace mpiric::coll::bcast_direct {
 
 int direct_bcast(Board& board, int root, char* data, uint64_t bytes) noexcept {
     if (board.rank() == root) {
@@ -34,11 +33,7 @@ int run(const Arguments& call) {
     });
 }
 
-constinit const Algorithm registered[] = {
-    {Collective::bcast, "direct", "Goglin, Moreaud 2013", ReductionOrder::none, reads_directly, packed_bytes,
-     run},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::bcast, "direct", "Goglin, Moreaud 2013", ReductionOrder::none, reads_directly,
+                   packed_bytes, run})
 
-}  // namespace bcast_direct
-}  // namespace mpiric::coll
+}  // namespace mpiric::coll::bcast_direct

@@ -8,8 +8,7 @@
 
 #include <bit>
 
-namespace mpiric::coll {
-namespace bcast_double_tree {
+namespace mpiric::coll::bcast_double_tree {
 
 /// In-order binary tree on 1 … count: a number with k trailing zero bits is on level k, so odd ones are
 /// leaves.
@@ -67,11 +66,7 @@ template <uint64_t segment> int run(const Arguments& call) {
 
 bool suits(const Workload& workload) { return workload.bytes > 16384 && workload.layout.size > 3; }
 
-constinit const Algorithm registered[] = {
-    {Collective::bcast, "double_tree_16k", "Sanders et al. 2009", ReductionOrder::none, suits, packed_bytes,
-     run<16384>},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::bcast, "double_tree_16k", "Sanders et al. 2009", ReductionOrder::none, suits,
+                   packed_bytes, run<16384>})
 
-}  // namespace bcast_double_tree
-}  // namespace mpiric::coll
+}  // namespace mpiric::coll::bcast_double_tree

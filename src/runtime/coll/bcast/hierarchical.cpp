@@ -10,8 +10,7 @@
 
 #include "coll/suits.hpp"
 
-namespace mpiric::coll {
-namespace bcast_hierarchical {
+namespace mpiric::coll::bcast_hierarchical {
 
 template <BcastTree tree> constexpr auto run = bcast_nodes_by<shared_bcast, tree>;
 
@@ -31,7 +30,7 @@ bool suits_doubling(const Workload& workload) {
     return suits_long(workload) && is_power(workload.layout.nodes);
 }
 
-constinit const Algorithm registered[] = {
+MPIRIC_ALGORITHMS(
     {Collective::bcast, "hierarchical", "Karonis et al. 2000", ReductionOrder::none, has_levels, packed_bytes,
      run<binomial>},
     {Collective::bcast, "hierarchical_knomial_4", "Karonis et al. 2000; Chilkuri et al. 2023",
@@ -44,9 +43,6 @@ constinit const Algorithm registered[] = {
      ReductionOrder::none, suits_doubling, packed_bytes, run_long<scatter_recursive_doubling>},
     {Collective::bcast, "hierarchical_chain", "Karonis et al. 2000; Träff, Ripke 2008", ReductionOrder::none,
      [](const Workload& workload) { return has_levels(workload) && workload.bytes > chain_segment; },
-     packed_bytes, bcast_chain_of_nodes<shared_bcast>},
-};
-MPIRIC_ALGORITHMS(registered)
+     packed_bytes, bcast_chain_of_nodes<shared_bcast>})
 
-}  // namespace bcast_hierarchical
-}  // namespace mpiric::coll
+}  // namespace mpiric::coll::bcast_hierarchical

@@ -10,8 +10,7 @@
 #include "coll/bcast/stages.hpp"
 #include "coll/lanes.hpp"
 
-namespace mpiric::coll {
-namespace bcast_multi_lane {
+namespace mpiric::coll::bcast_multi_lane {
 
 constexpr uint64_t long_slice_bytes = 16 << 10;
 
@@ -42,15 +41,11 @@ template <int leaders> bool suits(const Workload& workload) {
     return has_leaders<leaders>(workload) && worth_dividing(workload.bytes);
 }
 
-constinit const Algorithm registered[] = {
-    {Collective::bcast, "multi_lane", "Träff, Hunold 2020", ReductionOrder::none, suits<all_ranks>,
-     packed_bytes, run<all_ranks>},
-    {Collective::bcast, "multi_lane_2", "Träff, Hunold 2020", ReductionOrder::none, suits<2>, packed_bytes,
-     run<2>},
-    {Collective::bcast, "multi_lane_4", "Träff, Hunold 2020", ReductionOrder::none, suits<4>, packed_bytes,
-     run<4>},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::bcast, "multi_lane", "Träff, Hunold 2020", ReductionOrder::none,
+                   suits<all_ranks>, packed_bytes, run<all_ranks>},
+                  {Collective::bcast, "multi_lane_2", "Träff, Hunold 2020", ReductionOrder::none, suits<2>,
+                   packed_bytes, run<2>},
+                  {Collective::bcast, "multi_lane_4", "Träff, Hunold 2020", ReductionOrder::none, suits<4>,
+                   packed_bytes, run<4>})
 
-}  // namespace bcast_multi_lane
-}  // namespace mpiric::coll
+}  // namespace mpiric::coll::bcast_multi_lane

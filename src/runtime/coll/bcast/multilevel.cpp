@@ -42,7 +42,7 @@ namespace bcast_multilevel {
 
 template <BcastTree tree> constexpr auto run = bcast_nodes_by<multilevel_bcast, tree>;
 
-constinit const Algorithm registered[] = {
+MPIRIC_ALGORITHMS(
     {Collective::bcast, "multilevel", "Katevenis et al. 2022", ReductionOrder::none, has_memory_levels,
      packed_bytes, run<binomial>},
     {Collective::bcast, "multilevel_knomial_4", "Katevenis et al. 2022; Chilkuri et al. 2023",
@@ -53,9 +53,7 @@ constinit const Algorithm registered[] = {
      [](const Workload& workload) {
          return has_memory_levels(workload) && workload.layout.nodes > 1 && workload.bytes > chain_segment;
      },
-     packed_bytes, bcast_chain_of_nodes<multilevel_bcast>},
-};
-MPIRIC_ALGORITHMS(registered)
+     packed_bytes, bcast_chain_of_nodes<multilevel_bcast>})
 
 }  // namespace bcast_multilevel
 }  // namespace mpiric::coll

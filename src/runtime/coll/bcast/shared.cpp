@@ -35,11 +35,8 @@ int run(const Arguments& call) {
     });
 }
 
-constinit const Algorithm registered[] = {
-    {Collective::bcast, "shared", "Graham, Shipman 2008", ReductionOrder::none, on_one_node, packed_bytes,
-     run},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::bcast, "shared", "Graham, Shipman 2008", ReductionOrder::none, on_one_node,
+                   packed_bytes, run})
 
 }  // namespace bcast_shared
 }  // namespace mpiric::coll

@@ -7,8 +7,7 @@
 #include "coll/gather/stages.hpp"
 #include "coll/knomial.hpp"
 
-namespace mpiric::coll {
-namespace gather_binomial {
+namespace mpiric::coll::gather_binomial {
 
 int run(const Arguments& call) {
     const Knomial tree{call, 2};
@@ -21,10 +20,7 @@ int run(const Arguments& call) {
     });
 }
 
-constinit const Algorithm registered[] = {
-    {Collective::gather, "binomial", "Thakur et al. 2005", ReductionOrder::none, nullptr, all_blocks, run},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::gather, "binomial", "Thakur et al. 2005", ReductionOrder::none, nullptr,
+                   all_blocks, run})
 
-}  // namespace gather_binomial
-}  // namespace mpiric::coll
+}  // namespace mpiric::coll::gather_binomial

@@ -7,8 +7,7 @@
 #include "coll/gather/stages.hpp"
 #include "coll/suits.hpp"
 
-namespace mpiric::coll {
-namespace gather_hierarchical {
+namespace mpiric::coll::gather_hierarchical {
 
 int run(const Arguments& call) {
     const Team& team = call.team;
@@ -43,11 +42,7 @@ int run(const Arguments& call) {
     return MPI_SUCCESS;
 }
 
-constinit const Algorithm registered[] = {
-    {Collective::gather, "hierarchical", "Karonis et al. 2000", ReductionOrder::none, has_levels, all_blocks,
-     run},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::gather, "hierarchical", "Karonis et al. 2000", ReductionOrder::none,
+                   has_levels, all_blocks, run})
 
-}  // namespace gather_hierarchical
-}  // namespace mpiric::coll
+}  // namespace mpiric::coll::gather_hierarchical

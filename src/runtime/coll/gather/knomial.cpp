@@ -7,8 +7,7 @@
 #include "coll/knomial.hpp"
 #include "coll/gather/stages.hpp"
 
-namespace mpiric::coll {
-namespace gather_knomial {
+namespace mpiric::coll::gather_knomial {
 
 template <int radix> int run(const Arguments& call) {
     const Knomial tree{call, radix};
@@ -23,13 +22,9 @@ template <int radix> int run(const Arguments& call) {
     });
 }
 
-constinit const Algorithm registered[] = {
-    {Collective::gather, "knomial_4", "Chilkuri et al. 2023", ReductionOrder::none, on_more_than<2>,
-     all_blocks, run<4>},
-    {Collective::gather, "knomial_8", "Chilkuri et al. 2023", ReductionOrder::none, on_more_than<4>,
-     all_blocks, run<8>},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::gather, "knomial_4", "Chilkuri et al. 2023", ReductionOrder::none,
+                   on_more_than<2>, all_blocks, run<4>},
+                  {Collective::gather, "knomial_8", "Chilkuri et al. 2023", ReductionOrder::none,
+                   on_more_than<4>, all_blocks, run<8>})
 
-}  // namespace gather_knomial
-}  // namespace mpiric::coll
+}  // namespace mpiric::coll::gather_knomial

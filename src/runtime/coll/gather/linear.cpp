@@ -5,8 +5,7 @@
 #include "coll/buffers.hpp"
 #include "coll/rank_blocks.hpp"
 
-namespace mpiric::coll {
-namespace gather_linear {
+namespace mpiric::coll::gather_linear {
 
 int run(const Arguments& call) {
     const Team& team = call.team;
@@ -24,11 +23,9 @@ int run(const Arguments& call) {
     return coming.wait();
 }
 
-constinit const Algorithm registered[] = {
-    {Collective::gather, "linear", "Thakur, Gropp 2003", ReductionOrder::none, nullptr, nullptr, run},
-    {Collective::gatherv, "linear", "Thakur, Gropp 2003", ReductionOrder::none, nullptr, nullptr, run},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::gather, "linear", "Thakur, Gropp 2003", ReductionOrder::none, nullptr, nullptr,
+                   run},
+                  {Collective::gatherv, "linear", "Thakur, Gropp 2003", ReductionOrder::none, nullptr,
+                   nullptr, run})
 
-}  // namespace gather_linear
-}  // namespace mpiric::coll
+}  // namespace mpiric::coll::gather_linear

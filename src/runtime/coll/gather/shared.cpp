@@ -61,11 +61,8 @@ int run(const Arguments& call) {
     return row.store();
 }
 
-constinit const Algorithm registered[] = {
-    {Collective::gather, "shared", "Graham, Shipman 2008", ReductionOrder::none, on_one_node, all_blocks,
-     run},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::gather, "shared", "Graham, Shipman 2008", ReductionOrder::none, on_one_node,
+                   all_blocks, run})
 
 }  // namespace gather_shared
 }  // namespace mpiric::coll

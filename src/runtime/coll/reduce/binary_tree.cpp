@@ -6,8 +6,7 @@
 // Cluster Computing 10, 2007.
 #include "coll/reduce/pipeline.hpp"
 
-namespace mpiric::coll {
-namespace reduce_binary_tree {
+namespace mpiric::coll::reduce_binary_tree {
 
 template <uint64_t segment> int run(const Arguments& call) {
     return reduce_pipeline(call, binary_tree_of(call), segment);
@@ -15,11 +14,7 @@ template <uint64_t segment> int run(const Arguments& call) {
 
 bool suits(const Workload& workload) { return has_segments<16384>(workload) && workload.layout.size > 3; }
 
-constinit const Algorithm registered[] = {
-    {Collective::reduce, "binary_tree_16k", "Pješivac-Grbović et al. 2007", ReductionOrder::fixed, suits,
-     copy_and_segments<16384>, run<16384>},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::reduce, "binary_tree_16k", "Pješivac-Grbović et al. 2007",
+                   ReductionOrder::fixed, suits, copy_and_segments<16384>, run<16384>})
 
-}  // namespace reduce_binary_tree
-}  // namespace mpiric::coll
+}  // namespace mpiric::coll::reduce_binary_tree

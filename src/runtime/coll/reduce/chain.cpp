@@ -6,20 +6,15 @@
 // Computing 10, 2007.
 #include "coll/reduce/pipeline.hpp"
 
-namespace mpiric::coll {
-namespace reduce_chain {
+namespace mpiric::coll::reduce_chain {
 
 template <uint64_t segment> int run(const Arguments& call) {
     return reduce_pipeline(call, chain_of(call), segment);
 }
 
-constinit const Algorithm registered[] = {
-    {Collective::reduce, "chain_16k", "Pješivac-Grbović et al. 2007", ReductionOrder::fixed,
-     has_segments<16384>, copy_and_segments<16384>, run<16384>},
-    {Collective::reduce, "chain_128k", "Pješivac-Grbović et al. 2007", ReductionOrder::fixed,
-     has_segments<131072>, copy_and_segments<131072>, run<131072>},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::reduce, "chain_16k", "Pješivac-Grbović et al. 2007", ReductionOrder::fixed,
+                   has_segments<16384>, copy_and_segments<16384>, run<16384>},
+                  {Collective::reduce, "chain_128k", "Pješivac-Grbović et al. 2007", ReductionOrder::fixed,
+                   has_segments<131072>, copy_and_segments<131072>, run<131072>})
 
-}  // namespace reduce_chain
-}  // namespace mpiric::coll
+}  // namespace mpiric::coll::reduce_chain

@@ -8,17 +8,12 @@
 
 #include "coll/suits.hpp"
 
-namespace mpiric::coll {
-namespace reduce_hierarchical {
+namespace mpiric::coll::reduce_hierarchical {
 
-constinit const Algorithm registered[] = {
-    {Collective::reduce, "hierarchical", "Karonis et al. 2000", ReductionOrder::placement,
-     [](const Workload& workload) {
-         return has_levels(workload) && nodes_join(workload) && elements_fit(workload);
-     },
-     two_spans, reduce_nodes<shared_reduce>},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::reduce, "hierarchical", "Karonis et al. 2000", ReductionOrder::placement,
+                   [](const Workload& workload) {
+                       return has_levels(workload) && nodes_join(workload) && elements_fit(workload);
+                   },
+                   two_spans, reduce_nodes<shared_reduce>})
 
-}  // namespace reduce_hierarchical
-}  // namespace mpiric::coll
+}  // namespace mpiric::coll::reduce_hierarchical

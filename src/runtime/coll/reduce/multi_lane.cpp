@@ -10,8 +10,7 @@
 #include "coll/reduce/stages.hpp"
 #include "coll/reduce_scatter/in_lanes.hpp"
 
-namespace mpiric::coll {
-namespace reduce_multi_lane {
+namespace mpiric::coll::reduce_multi_lane {
 
 template <int leaders> int run(const Arguments& call) {
     const Team& team = call.team;
@@ -30,15 +29,11 @@ template <int leaders> int run(const Arguments& call) {
     });
 }
 
-constinit const Algorithm registered[] = {
-    {Collective::reduce, "multi_lane", "Träff, Hunold 2020", ReductionOrder::placement,
-     suits_in_lanes<all_ranks>, two_spans, run<all_ranks>},
-    {Collective::reduce, "multi_lane_2", "Bayatpour et al. 2017", ReductionOrder::placement,
-     suits_in_lanes<2>, two_spans, run<2>},
-    {Collective::reduce, "multi_lane_4", "Bayatpour et al. 2017", ReductionOrder::placement,
-     suits_in_lanes<4>, two_spans, run<4>},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::reduce, "multi_lane", "Träff, Hunold 2020", ReductionOrder::placement,
+                   suits_in_lanes<all_ranks>, two_spans, run<all_ranks>},
+                  {Collective::reduce, "multi_lane_2", "Bayatpour et al. 2017", ReductionOrder::placement,
+                   suits_in_lanes<2>, two_spans, run<2>},
+                  {Collective::reduce, "multi_lane_4", "Bayatpour et al. 2017", ReductionOrder::placement,
+                   suits_in_lanes<4>, two_spans, run<4>})
 
-}  // namespace reduce_multi_lane
-}  // namespace mpiric::coll
+}  // namespace mpiric::coll::reduce_multi_lane

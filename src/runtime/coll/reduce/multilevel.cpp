@@ -100,14 +100,11 @@ int multilevel_reduce(const Reduction& reduction, int root, const void* input, v
 
 namespace reduce_multilevel {
 
-constinit const Algorithm registered[] = {
-    {Collective::reduce, "multilevel", "Katevenis et al. 2022", ReductionOrder::placement,
-     [](const Workload& workload) {
-         return has_memory_levels(workload) && levels_join(workload) && elements_fit(workload);
-     },
-     two_spans, reduce_nodes<multilevel_reduce>},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::reduce, "multilevel", "Katevenis et al. 2022", ReductionOrder::placement,
+                   [](const Workload& workload) {
+                       return has_memory_levels(workload) && levels_join(workload) && elements_fit(workload);
+                   },
+                   two_spans, reduce_nodes<multilevel_reduce>})
 
 }  // namespace reduce_multilevel
 }  // namespace mpiric::coll

@@ -42,11 +42,8 @@ int rabenseifner_reduce(const Reduction& reduction, const Group& group, int root
 
 namespace reduce_rabenseifner {
 
-constinit const Algorithm registered[] = {
-    {Collective::reduce, "rabenseifner", "Rabenseifner 2004", ReductionOrder::fixed, can_divide, two_spans,
-     on_a_copy_of_all<rabenseifner_reduce>},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::reduce, "rabenseifner", "Rabenseifner 2004", ReductionOrder::fixed, can_divide,
+                   two_spans, on_a_copy_of_all<rabenseifner_reduce>})
 
 }  // namespace reduce_rabenseifner
 }  // namespace mpiric::coll

@@ -7,8 +7,7 @@
 #include "coll/reduce/stages.hpp"
 #include "coll/reduce_scatter/stages.hpp"
 
-namespace mpiric::coll {
-namespace reduce_reduce_scatter_gather {
+namespace mpiric::coll::reduce_reduce_scatter_gather {
 
 int run(const Arguments& call) {
     return on_a_copy(call, [&](const Reduction& reduction, char* data) {
@@ -27,11 +26,7 @@ int run(const Arguments& call) {
     });
 }
 
-constinit const Algorithm registered[] = {
-    {Collective::reduce, "reduce_scatter_gather", "Rabenseifner 2004", ReductionOrder::fixed, can_divide,
-     two_spans, run},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::reduce, "reduce_scatter_gather", "Rabenseifner 2004", ReductionOrder::fixed,
+                   can_divide, two_spans, run})
 
-}  // namespace reduce_reduce_scatter_gather
-}  // namespace mpiric::coll
+}  // namespace mpiric::coll::reduce_reduce_scatter_gather

@@ -47,11 +47,8 @@ int run(const Arguments& call) {
                          call.receive_count);
 }
 
-constinit const Algorithm registered[] = {
-    {Collective::reduce, "shared", "Graham, Shipman 2008", ReductionOrder::fixed, reduces_on_node, nullptr,
-     run},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::reduce, "shared", "Graham, Shipman 2008", ReductionOrder::fixed,
+                   reduces_on_node, nullptr, run})
 
 }  // namespace reduce_shared
 }  // namespace mpiric::coll

@@ -8,8 +8,7 @@
 #include "coll/reduce/stages.hpp"
 #include "coll/reduce_scatter/stages.hpp"
 
-namespace mpiric::coll {
-namespace reduce_shared_slices {
+namespace mpiric::coll::reduce_shared_slices {
 
 int run(const Arguments& call) {
     return with_result(call, [&](const Reduction& reduction, char* result) -> int {
@@ -19,11 +18,7 @@ int run(const Arguments& call) {
     });
 }
 
-constinit const Algorithm registered[] = {
-    {Collective::reduce, "shared_slices", "Jain et al. 2018", ReductionOrder::fixed, divides_on_node,
-     whole_span, run},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::reduce, "shared_slices", "Jain et al. 2018", ReductionOrder::fixed,
+                   divides_on_node, whole_span, run})
 
-}  // namespace reduce_shared_slices
-}  // namespace mpiric::coll
+}  // namespace mpiric::coll::reduce_shared_slices

@@ -10,8 +10,7 @@
 #include "coll/reduce/stages.hpp"
 #include "coll/reduce_scatter/stages.hpp"
 
-namespace mpiric::coll {
-namespace reduce_scatter_hierarchical {
+namespace mpiric::coll::reduce_scatter_hierarchical {
 
 template <Between between> int run(const Arguments& call) {
     const Team& team = call.team;
@@ -52,21 +51,17 @@ uint64_t scratch(const Workload& workload) {
                : workload.span * (nodes + 1);
 }
 
-constinit const Algorithm registered[] = {
-    {Collective::reduce_scatter_block, "hierarchical", "Karonis et al. 2000", ReductionOrder::placement,
-     suits_halving, scratch, run<recursive_halving>},
-    {Collective::reduce_scatter_block, "hierarchical_ring", "Karonis et al. 2000", ReductionOrder::placement,
-     suits_around, scratch, run<ring_reduce_scatter>},
-    {Collective::reduce_scatter_block, "hierarchical_linear", "Karonis et al. 2000",
-     ReductionOrder::placement, suits, scratch, run<linear_reduce_scatter>},
-    {Collective::reduce_scatter, "hierarchical", "Karonis et al. 2000", ReductionOrder::placement,
-     suits_halving, scratch, run<recursive_halving>},
-    {Collective::reduce_scatter, "hierarchical_ring", "Karonis et al. 2000", ReductionOrder::placement,
-     suits_around, scratch, run<ring_reduce_scatter>},
-    {Collective::reduce_scatter, "hierarchical_linear", "Karonis et al. 2000", ReductionOrder::placement,
-     suits, scratch, run<linear_reduce_scatter>},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::reduce_scatter_block, "hierarchical", "Karonis et al. 2000",
+                   ReductionOrder::placement, suits_halving, scratch, run<recursive_halving>},
+                  {Collective::reduce_scatter_block, "hierarchical_ring", "Karonis et al. 2000",
+                   ReductionOrder::placement, suits_around, scratch, run<ring_reduce_scatter>},
+                  {Collective::reduce_scatter_block, "hierarchical_linear", "Karonis et al. 2000",
+                   ReductionOrder::placement, suits, scratch, run<linear_reduce_scatter>},
+                  {Collective::reduce_scatter, "hierarchical", "Karonis et al. 2000",
+                   ReductionOrder::placement, suits_halving, scratch, run<recursive_halving>},
+                  {Collective::reduce_scatter, "hierarchical_ring", "Karonis et al. 2000",
+                   ReductionOrder::placement, suits_around, scratch, run<ring_reduce_scatter>},
+                  {Collective::reduce_scatter, "hierarchical_linear", "Karonis et al. 2000",
+                   ReductionOrder::placement, suits, scratch, run<linear_reduce_scatter>})
 
-}  // namespace reduce_scatter_hierarchical
-}  // namespace mpiric::coll
+}  // namespace mpiric::coll::reduce_scatter_hierarchical

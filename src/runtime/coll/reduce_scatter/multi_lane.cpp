@@ -11,8 +11,7 @@
 #include "coll/lanes.hpp"
 #include "coll/reduce_scatter/stages.hpp"
 
-namespace mpiric::coll {
-namespace reduce_scatter_multi_lane {
+namespace mpiric::coll::reduce_scatter_multi_lane {
 
 /// The input by lanes, and within a lane by nodes.
 struct Turned {
@@ -112,7 +111,7 @@ uint64_t scratch_to_show(const Workload& workload) {
     return copy_and_all_blocks(workload) + copy_and_more(workload) / 2;
 }
 
-constinit const Algorithm registered[] = {
+MPIRIC_ALGORITHMS(
     {Collective::reduce_scatter_block, "multi_lane", "Träff, Hunold 2020", ReductionOrder::placement,
      suits_halving, copy_and_all_blocks, run<all_ranks, recursive_halving>},
     {Collective::reduce_scatter_block, "multi_lane_linear", "Träff, Hunold 2020", ReductionOrder::placement,
@@ -128,9 +127,6 @@ constinit const Algorithm registered[] = {
     {Collective::reduce_scatter, "multi_lane_2", "Träff, Hunold 2020; Bayatpour et al. 2017",
      ReductionOrder::placement, suits_long<2>, scratch_to_show, run<2, halving_or_ring>},
     {Collective::reduce_scatter, "multi_lane_4", "Träff, Hunold 2020; Bayatpour et al. 2017",
-     ReductionOrder::placement, suits_long<4>, scratch_to_show, run<4, halving_or_ring>},
-};
-MPIRIC_ALGORITHMS(registered)
+     ReductionOrder::placement, suits_long<4>, scratch_to_show, run<4, halving_or_ring>})
 
-}  // namespace reduce_scatter_multi_lane
-}  // namespace mpiric::coll
+}  // namespace mpiric::coll::reduce_scatter_multi_lane

@@ -6,8 +6,7 @@
 // 2005.
 #include "coll/reduce_scatter/stages.hpp"
 
-namespace mpiric::coll {
-namespace reduce_scatter_pairwise {
+namespace mpiric::coll::reduce_scatter_pairwise {
 
 int run(const Arguments& call) {
     const Reduction reduction{call.team, call.receive_type, call.op};
@@ -28,13 +27,9 @@ int run(const Arguments& call) {
     return reduction.copy(sum.data(), call.receive, own);
 }
 
-constinit const Algorithm registered[] = {
-    {Collective::reduce_scatter_block, "pairwise", "Thakur et al. 2005", ReductionOrder::fixed,
-     is_commutative, copy_and_more, run},
-    {Collective::reduce_scatter, "pairwise", "Thakur et al. 2005", ReductionOrder::fixed, is_commutative,
-     copy_and_more, run},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::reduce_scatter_block, "pairwise", "Thakur et al. 2005", ReductionOrder::fixed,
+                   is_commutative, copy_and_more, run},
+                  {Collective::reduce_scatter, "pairwise", "Thakur et al. 2005", ReductionOrder::fixed,
+                   is_commutative, copy_and_more, run})
 
-}  // namespace reduce_scatter_pairwise
-}  // namespace mpiric::coll
+}  // namespace mpiric::coll::reduce_scatter_pairwise

@@ -35,13 +35,10 @@ namespace reduce_scatter_recursive_halving {
 
 bool suits(const Workload& workload) { return workload.commutative && is_power(workload.layout.size); }
 
-constinit const Algorithm registered[] = {
-    {Collective::reduce_scatter_block, "recursive_halving", "Thakur et al. 2005", ReductionOrder::fixed,
-     suits, copy_and_more, with_copy_of_all<recursive_halving>},
-    {Collective::reduce_scatter, "recursive_halving", "Thakur et al. 2005", ReductionOrder::fixed, suits,
-     copy_and_more, with_copy_of_all<recursive_halving>},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::reduce_scatter_block, "recursive_halving", "Thakur et al. 2005",
+                   ReductionOrder::fixed, suits, copy_and_more, with_copy_of_all<recursive_halving>},
+                  {Collective::reduce_scatter, "recursive_halving", "Thakur et al. 2005",
+                   ReductionOrder::fixed, suits, copy_and_more, with_copy_of_all<recursive_halving>})
 
 }  // namespace reduce_scatter_recursive_halving
 }  // namespace mpiric::coll

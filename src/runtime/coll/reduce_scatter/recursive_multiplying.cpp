@@ -5,11 +5,9 @@
 // Cost: α a factor, at best log_k p α, and (p − 1)/p n (β + γ). Best for middling vectors where a rank keeps
 // several messages under way. Commutative operations only. Chilkuri et al.: Generalized Collective Algorithms
 // for the Exascale Era. CLUSTER 2023.
-#include "coll/factors.hpp"
 #include "coll/reduce_scatter/stages.hpp"
 
-namespace mpiric::coll {
-namespace reduce_scatter_recursive_multiplying {
+namespace mpiric::coll::reduce_scatter_recursive_multiplying {
 
 /// Reduces the vector of this rank, the blocks of `low` … `low` + `members` − 1, to one of `factor` equal
 /// parts of them.
@@ -54,17 +52,13 @@ template <int radix> bool suits(const Workload& workload) {
     return workload.commutative && multiplies_out(workload.layout.size, radix, radix / 2);
 }
 
-constinit const Algorithm registered[] = {
-    {Collective::reduce_scatter_block, "recursive_multiplying_4", "Chilkuri et al. 2023",
-     ReductionOrder::fixed, suits<4>, copy_and_all_blocks, run<4>},
-    {Collective::reduce_scatter_block, "recursive_multiplying_8", "Chilkuri et al. 2023",
-     ReductionOrder::fixed, suits<8>, copy_and_all_blocks, run<8>},
-    {Collective::reduce_scatter, "recursive_multiplying_4", "Chilkuri et al. 2023", ReductionOrder::fixed,
-     suits<4>, copy_and_all_blocks, run<4>},
-    {Collective::reduce_scatter, "recursive_multiplying_8", "Chilkuri et al. 2023", ReductionOrder::fixed,
-     suits<8>, copy_and_all_blocks, run<8>},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::reduce_scatter_block, "recursive_multiplying_4", "Chilkuri et al. 2023",
+                   ReductionOrder::fixed, suits<4>, copy_and_all_blocks, run<4>},
+                  {Collective::reduce_scatter_block, "recursive_multiplying_8", "Chilkuri et al. 2023",
+                   ReductionOrder::fixed, suits<8>, copy_and_all_blocks, run<8>},
+                  {Collective::reduce_scatter, "recursive_multiplying_4", "Chilkuri et al. 2023",
+                   ReductionOrder::fixed, suits<4>, copy_and_all_blocks, run<4>},
+                  {Collective::reduce_scatter, "recursive_multiplying_8", "Chilkuri et al. 2023",
+                   ReductionOrder::fixed, suits<8>, copy_and_all_blocks, run<8>})
 
-}  // namespace reduce_scatter_recursive_multiplying
-}  // namespace mpiric::coll
+}  // namespace mpiric::coll::reduce_scatter_recursive_multiplying

@@ -68,12 +68,10 @@ int run(const Arguments& call) {
     return shared_reduce_scatter(reduction, input_of(call), whole, slices);
 }
 
-constinit const Algorithm registered[] = {
-    {Collective::reduce_scatter_block, "shared", "Jain et al. 2018", ReductionOrder::fixed, suits, nullptr,
-     run},
-    {Collective::reduce_scatter, "shared", "Jain et al. 2018", ReductionOrder::fixed, suits, nullptr, run},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::reduce_scatter_block, "shared", "Jain et al. 2018", ReductionOrder::fixed,
+                   suits, nullptr, run},
+                  {Collective::reduce_scatter, "shared", "Jain et al. 2018", ReductionOrder::fixed, suits,
+                   nullptr, run})
 
 }  // namespace reduce_scatter_shared
 }  // namespace mpiric::coll

@@ -69,13 +69,10 @@ bool suits(const Workload& workload) { return workload.commutative && is_power(w
 
 uint64_t scratch(const Workload& workload) { return copy_and_more(workload) / 2 * 3; }
 
-constinit const Algorithm registered[] = {
-    {Collective::reduce_scatter_block, "swing", "De Sensi et al. 2024", ReductionOrder::fixed, suits, scratch,
-     with_copy_of_all<swing_reduce_scatter>},
-    {Collective::reduce_scatter, "swing", "De Sensi et al. 2024", ReductionOrder::fixed, suits, scratch,
-     with_copy_of_all<swing_reduce_scatter>},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::reduce_scatter_block, "swing", "De Sensi et al. 2024", ReductionOrder::fixed,
+                   suits, scratch, with_copy_of_all<swing_reduce_scatter>},
+                  {Collective::reduce_scatter, "swing", "De Sensi et al. 2024", ReductionOrder::fixed, suits,
+                   scratch, with_copy_of_all<swing_reduce_scatter>})
 
 }  // namespace reduce_scatter_swing
 }  // namespace mpiric::coll

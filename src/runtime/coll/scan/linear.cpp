@@ -8,8 +8,7 @@
 
 #include <algorithm>
 
-namespace mpiric::coll {
-namespace scan_linear {
+namespace mpiric::coll::scan_linear {
 
 constexpr uint64_t segment_bytes = 64 << 10;
 
@@ -41,13 +40,9 @@ template <bool inclusive> int run(const Arguments& call) {
     return sent.wait();
 }
 
-constinit const Algorithm registered[] = {
-    {Collective::scan, "linear", "Sanders, Träff 2006", ReductionOrder::fixed, nullptr, whole_span,
-     run<true>},
-    {Collective::exscan, "linear", "Sanders, Träff 2006", ReductionOrder::fixed, nullptr, whole_span,
-     run<false>},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::scan, "linear", "Sanders, Träff 2006", ReductionOrder::fixed, nullptr,
+                   whole_span, run<true>},
+                  {Collective::exscan, "linear", "Sanders, Träff 2006", ReductionOrder::fixed, nullptr,
+                   whole_span, run<false>})
 
-}  // namespace scan_linear
-}  // namespace mpiric::coll
+}  // namespace mpiric::coll::scan_linear

@@ -6,8 +6,7 @@
 #include "coll/reduction.hpp"
 #include "coll/suits.hpp"
 
-namespace mpiric::coll {
-namespace scan_recursive_doubling {
+namespace mpiric::coll::scan_recursive_doubling {
 
 /// `result` of an exscan takes only what comes from others.
 template <bool inclusive> int run(const Arguments& call) {
@@ -34,13 +33,9 @@ template <bool inclusive> int run(const Arguments& call) {
     return MPI_SUCCESS;
 }
 
-constinit const Algorithm registered[] = {
-    {Collective::scan, "recursive_doubling", "Hillis, Steele 1986", ReductionOrder::fixed, nullptr, two_spans,
-     run<true>},
-    {Collective::exscan, "recursive_doubling", "Hillis, Steele 1986", ReductionOrder::fixed, nullptr,
-     two_spans, run<false>},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::scan, "recursive_doubling", "Hillis, Steele 1986", ReductionOrder::fixed,
+                   nullptr, two_spans, run<true>},
+                  {Collective::exscan, "recursive_doubling", "Hillis, Steele 1986", ReductionOrder::fixed,
+                   nullptr, two_spans, run<false>})
 
-}  // namespace scan_recursive_doubling
-}  // namespace mpiric::coll
+}  // namespace mpiric::coll::scan_recursive_doubling

@@ -7,8 +7,7 @@
 #include "coll/reduce/stages.hpp"
 #include "coll/suits.hpp"
 
-namespace mpiric::coll {
-namespace scan_shared {
+namespace mpiric::coll::scan_shared {
 
 /// The ranks below this one count, and in an inclusive scan itself.
 template <bool inclusive> int run(const Arguments& call) {
@@ -17,13 +16,9 @@ template <bool inclusive> int run(const Arguments& call) {
     return reduce_slots(reduction, input_of(call), call.receive, call.receive_count, ranks);
 }
 
-constinit const Algorithm registered[] = {
-    {Collective::scan, "shared", "Graham, Shipman 2008", ReductionOrder::fixed, reduces_on_node, nullptr,
-     run<true>},
-    {Collective::exscan, "shared", "Graham, Shipman 2008", ReductionOrder::fixed, reduces_on_node, nullptr,
-     run<false>},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::scan, "shared", "Graham, Shipman 2008", ReductionOrder::fixed, reduces_on_node,
+                   nullptr, run<true>},
+                  {Collective::exscan, "shared", "Graham, Shipman 2008", ReductionOrder::fixed,
+                   reduces_on_node, nullptr, run<false>})
 
-}  // namespace scan_shared
-}  // namespace mpiric::coll
+}  // namespace mpiric::coll::scan_shared

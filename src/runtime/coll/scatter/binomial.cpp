@@ -7,8 +7,7 @@
 #include "coll/knomial.hpp"
 #include "coll/scatter/stages.hpp"
 
-namespace mpiric::coll {
-namespace scatter_binomial {
+namespace mpiric::coll::scatter_binomial {
 
 int run(const Arguments& call) {
     const Knomial tree{call, 2};
@@ -22,10 +21,7 @@ int run(const Arguments& call) {
     });
 }
 
-constinit const Algorithm registered[] = {
-    {Collective::scatter, "binomial", "Thakur et al. 2005", ReductionOrder::none, nullptr, all_blocks, run},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::scatter, "binomial", "Thakur et al. 2005", ReductionOrder::none, nullptr,
+                   all_blocks, run})
 
-}  // namespace scatter_binomial
-}  // namespace mpiric::coll
+}  // namespace mpiric::coll::scatter_binomial

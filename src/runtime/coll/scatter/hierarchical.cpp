@@ -7,8 +7,7 @@
 #include "coll/scatter/stages.hpp"
 #include "coll/suits.hpp"
 
-namespace mpiric::coll {
-namespace scatter_hierarchical {
+namespace mpiric::coll::scatter_hierarchical {
 
 /// Sends every other node its blocks from `row`, which holds them in the order of nodes from the own one on.
 int send_out(const Arguments& call, const char* row, uint64_t block, Requests& sent) {
@@ -52,11 +51,8 @@ int run(const Arguments& call) {
     return sent.wait();
 }
 
-constinit const Algorithm registered[] = {
+MPIRIC_ALGORITHMS(
     {Collective::scatter, "hierarchical", "Karonis et al. 2000", ReductionOrder::none, has_levels,
-     [](const Workload& workload) { return workload.bytes * uint64_t(workload.layout.size + 1); }, run},
-};
-MPIRIC_ALGORITHMS(registered)
+     [](const Workload& workload) { return workload.bytes * uint64_t(workload.layout.size + 1); }, run})
 
-}  // namespace scatter_hierarchical
-}  // namespace mpiric::coll
+}  // namespace mpiric::coll::scatter_hierarchical

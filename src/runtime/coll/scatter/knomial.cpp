@@ -7,8 +7,7 @@
 #include "coll/knomial.hpp"
 #include "coll/scatter/stages.hpp"
 
-namespace mpiric::coll {
-namespace scatter_knomial {
+namespace mpiric::coll::scatter_knomial {
 
 template <int radix> int run(const Arguments& call) {
     const Knomial tree{call, radix};
@@ -23,13 +22,9 @@ template <int radix> int run(const Arguments& call) {
     });
 }
 
-constinit const Algorithm registered[] = {
-    {Collective::scatter, "knomial_4", "Chilkuri et al. 2023", ReductionOrder::none, on_more_than<2>,
-     all_blocks, run<4>},
-    {Collective::scatter, "knomial_8", "Chilkuri et al. 2023", ReductionOrder::none, on_more_than<4>,
-     all_blocks, run<8>},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::scatter, "knomial_4", "Chilkuri et al. 2023", ReductionOrder::none,
+                   on_more_than<2>, all_blocks, run<4>},
+                  {Collective::scatter, "knomial_8", "Chilkuri et al. 2023", ReductionOrder::none,
+                   on_more_than<4>, all_blocks, run<8>})
 
-}  // namespace scatter_knomial
-}  // namespace mpiric::coll
+}  // namespace mpiric::coll::scatter_knomial

@@ -5,8 +5,7 @@
 #include "coll/buffers.hpp"
 #include "coll/rank_blocks.hpp"
 
-namespace mpiric::coll {
-namespace scatter_linear {
+namespace mpiric::coll::scatter_linear {
 
 int run(const Arguments& call) {
     const Team& team = call.team;
@@ -24,11 +23,9 @@ int run(const Arguments& call) {
     return sent.wait();
 }
 
-constinit const Algorithm registered[] = {
-    {Collective::scatter, "linear", "Thakur, Gropp 2003", ReductionOrder::none, nullptr, nullptr, run},
-    {Collective::scatterv, "linear", "Thakur, Gropp 2003", ReductionOrder::none, nullptr, nullptr, run},
-};
-MPIRIC_ALGORITHMS(registered)
+MPIRIC_ALGORITHMS({Collective::scatter, "linear", "Thakur, Gropp 2003", ReductionOrder::none, nullptr,
+                   nullptr, run},
+                  {Collective::scatterv, "linear", "Thakur, Gropp 2003", ReductionOrder::none, nullptr,
+                   nullptr, run})
 
-}  // namespace scatter_linear
-}  // namespace mpiric::coll
+}  // namespace mpiric::coll::scatter_linear

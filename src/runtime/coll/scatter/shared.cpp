@@ -77,11 +77,9 @@ int run(const Arguments& call) {
     return own.store();
 }
 
-constinit const Algorithm registered[] = {
+MPIRIC_ALGORITHMS(
     {Collective::scatter, "shared", "Graham, Shipman 2008", ReductionOrder::none, on_one_node,
-     [](const Workload& workload) { return workload.bytes * uint64_t(workload.layout.size + 1); }, run},
-};
-MPIRIC_ALGORITHMS(registered)
+     [](const Workload& workload) { return workload.bytes * uint64_t(workload.layout.size + 1); }, run})
 
 }  // namespace scatter_shared
 }  // namespace mpiric::coll

@@ -5,7 +5,7 @@
 #include "base/collective.hpp"
 #include "select/decision/basis.hpp"
 #include "tune/learner.hpp"
-#include "tune/size_class.hpp"
+#include "tune/shape.hpp"
 
 #include <array>
 #include <cstdint>

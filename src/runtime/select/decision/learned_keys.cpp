@@ -1,7 +1,5 @@
 #include "select/decision/learned_keys.hpp"
 
-#include "base/formatted.hpp"
-
 #include <algorithm>
 #include <vector>
 

@@ -5,9 +5,17 @@
 #include "tune/candidate.hpp"
 #include "tune/shape.hpp"
 
+#include <cstdio>
 #include <string>
 
 namespace mpiric::select {
+
+/// Text by a format of printf, at most 511 bytes.
+std::string formatted(const char* form, auto... values) {
+    char text[512];
+    std::snprintf(text, sizeof text, form, values...);
+    return text;
+}
 
 /// JSON objects with a comma between two; empty where nothing was learned. `learned`: with the explorations
 /// of the other forms moved into it, once their communicators are gone.

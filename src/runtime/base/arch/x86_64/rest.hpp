@@ -1,8 +1,0 @@
-// A short rest of this processor in a loop that waits for another one.
-#pragma once
-
-namespace mpiric {
-
-inline void rest() noexcept { __builtin_ia32_pause(); }
-
-}  // namespace mpiric

@@ -31,7 +31,7 @@ CASES = (
         {**FASTER, "runs": {6: INTERRUPTED}},
     ),
     *(Case(f"cut-after-{events}", [TUNE, cut(events, torn=30), RESUME], FASTER) for events in (1, 3, 9, 22)),
-    Case("cut-before-finished", [TUNE, cut(29), RESUME], FASTER),
+    Case("cut-before-finished", [TUNE, cut(24), RESUME], FASTER),
     Case("resume-finished", [TUNE, RESUME], FASTER),
     Case("resume-nothing", [RESUME]),
     Case(

@@ -174,7 +174,7 @@ def test_a_script_for_a_launch_line_asks_for_its_nodes(here):
     written = here.run(MPIRIC, "script", "--", "srun", "-N", "2", "-n", "2", here.program)
     assert "--nodes=2\n" in written.stdout
     assert "--ntasks=2 " in written.stdout
-    assert "write srun --mpi=pmi2" in written.stderr
+    assert "use srun --mpi=pmi2" in written.stderr
     refused = here.run(MPIRIC, "script", "--nodes", "4", "--", "srun", "-N", "2", here.program)
     assert refused.returncode == ExitCode.USAGE
 

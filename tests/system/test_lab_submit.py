@@ -62,8 +62,8 @@ def test_a_cancelled_tune_goes_on_where_it_was(login, host):
     assert "was cancelled; its measurements are kept" in login.said
     before = login.trials()
     # The hint holds no options: the store remembers them.
-    (hint,) = (line for line in login.said.splitlines() if line.startswith("hint: go on with: "))
-    argv = shlex.split(hint.removeprefix("hint: go on with: "))
+    (hint,) = (line for line in login.said.splitlines() if line.startswith("hint: continue with: "))
+    argv = shlex.split(hint.removeprefix("hint: continue with: "))
     assert not {"--budget", "--only", "--max-runs"} & set(argv)
     again = login.start(*argv[1:])
     again.communicate(timeout=PATIENCE_S)

@@ -167,9 +167,9 @@ def test_traffic_that_cannot_be_mapped_is_refused(traffic, words, what, tmp_path
         ((), "exactly one of RECORD"),
         (("--grid", "4x4", "--stencil", "5", "--network", "torus:3x3"), "16 ranks on 9 nodes"),
         (("--grid", "4x4", "--stencil", "5", "--hierarchy", "4:4", "--slots", "4"), "both describe"),
-        (("--grid", "4x4", "--stencil", "5", "--machine", "nowhere"), "nowhere is not there"),
+        (("--grid", "4x4", "--stencil", "5", "--machine", "nowhere"), "no such file: nowhere"),
         (("--grid", "4x4", "--stencil", "5", "--hierarchy", "4:4", "--node-level", "2"), "level 2 is not"),
-        (("--grid", "4x4", "--stencil", "5", "--slots", "4", "--spread", "io"), "for a record"),
+        (("--grid", "4x4", "--stencil", "5", "--slots", "4", "--spread", "io"), "needs a RECORD"),
         (
             ("--grid", "4x4", "--stencil", "5", "--network", "torus:2x2", "--distances", "leaf=3"),
             "'leaf' is not a level",
@@ -184,7 +184,7 @@ def test_traffic_that_cannot_be_mapped_is_refused(traffic, words, what, tmp_path
         ),
         (
             ("--grid", "4x4", "--stencil", "5", "--hierarchy", "4:4", "--emit", "x", "--out", "o"),
-            "no launcher",
+            "unknown launcher",
         ),
         (("--grid", "4x4", "--stencil", "5", "--hierarchy", "4:4", "--hosts", "a,b"), "2 names for 4 nodes"),
     ],

@@ -10,7 +10,7 @@ def test_every_claim_is_tested_with_every_noise_and_costs_are_compared() -> None
     result = measure(Namespace(proofs=2, quick=False))
     errors = [row for row in result.rows if "wrong" in row]
     costs = [row for row in result.rows if "wrong" not in row]
-    assert len(errors) == 5 * len(NOISES)
+    assert len(errors) == 6 * len(NOISES)
     assert {row["what"] for row in errors if row["stopped"]} == {
         row["what"] for row in errors if row["what"].endswith("stopped")
     }

@@ -23,8 +23,7 @@ _BENCHMARK_SHARE = 0.25  # largest share of the budget, or of the job, for a ben
 
 def search_budget(
     budget: Budget,
-    run_s: float,
-    best_s: Callable[[], float],
+    pair_s: Callable[[], float],
     rule: StoppingRule,
     *,
     proves_shares: bool = False,
@@ -33,8 +32,8 @@ def search_budget(
 ) -> Budget:
     """Return the part of the budget that the search may spend, so that a proof still fits.
 
-    A pair of the proof takes a run of the original (``run_s``) and one of the best configuration so far
-    (``best_s()``). The reserve is larger if the proof includes the share of each setting
+    A pair of the proof takes ``pair_s()``, a run of the original and one of the best configuration so far.
+    The reserve is larger if the proof includes the share of each setting
     (``proves_shares``), and smaller if no proof fits while knobs are left to try (``explores()``). A search
     that is continued may spend all runs that are left, and reserves time only while ``keeps()``.
     """
@@ -44,10 +43,9 @@ def search_budget(
     def proof_s() -> float:
         if keeps is not None and not keeps():
             return 0.0
-        pair_s = run_s + min(run_s, best_s())
-        if rule.fewest_pairs() * pair_s > left_s and explores():
+        if rule.fewest_pairs() * pair_s() > left_s and explores():
             return _LIKELY_SHARE * left_s
-        return min(max(pairs * pair_s, _PROOF_SHARE * left_s), _MOST_FOR_PROOF * left_s)
+        return min(max(pairs * pair_s(), _PROOF_SHARE * left_s), _MOST_FOR_PROOF * left_s)
 
     if left_runs is not None and keeps is None:
         left_runs = max(left_runs // 2, left_runs - int(2 * pairs))

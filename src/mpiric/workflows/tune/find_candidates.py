@@ -48,8 +48,7 @@ def find_candidates(state: TuneState) -> Plan[list[Configuration]]:
     shared = partial(
         search_budget,
         budget,
-        state.run_s,
-        lambda: state.quickest_s,
+        lambda: state.run_s + min(state.run_s, state.quickest_s),
         request.rule,
         proves_shares=request.effort.proves_shares,
         explores=lambda: bool(not_reached(state)),

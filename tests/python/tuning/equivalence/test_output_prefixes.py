@@ -46,7 +46,7 @@ def test_another_value_before_the_mark_is_found(run):
 
 
 def test_a_run_that_printed_less_is_found(run):
-    assert wrong([run(steps(10)), run(steps(10))], run(steps(7))).startswith("7 lines before the mark")
+    assert wrong([run(steps(10)), run(steps(10))], run(steps(7))).startswith("7 lines before the step marker")
 
 
 def test_output_after_the_end_of_the_shortest_original_is_not_compared(run):
@@ -72,7 +72,7 @@ def test_bytes_that_grow_agree_as_far_as_the_shortest_original(run):
     data = bytes(range(1, 200)) + b"\0"
     originals = [run("", dump=b"\0" + data), run("", dump=b"\0" + data[:150])]
     assert wrong(originals, run("", dump=b"\0" + data[:150] + b"other")) == ""
-    assert "begins otherwise" in wrong(originals, run("", dump=b"\0" + data[:100] + b"x" + data[101:]))
+    assert "begins differently" in wrong(originals, run("", dump=b"\0" + data[:100] + b"x" + data[101:]))
 
 
 def test_a_file_that_no_original_writes_is_found(run):
@@ -102,5 +102,5 @@ def test_a_line_that_names_a_setting_moves_no_other_one_over_the_mark(run):
     assert "is missing" in str(expected.compare(silent, {}))
     short, _ = run(steps(8))
     assert str(expected.compare(short, {}, settings=("OMP_NUM_THREADS",))).startswith(
-        "8 lines before the mark"
+        "8 lines before the step marker"
     )

@@ -9,7 +9,9 @@ from mpiric.workflows.tune.allowances import benchmark_s, proof_shortfall, searc
 
 def _search_s(budget_s: float, run_s: float, best_s: float, *, proves_shares: bool = False) -> float:
     budget, rule = Budget(budget_s, clock=lambda: 0.0), StoppingRule()
-    return search_budget(budget, run_s, lambda: best_s, rule, proves_shares=proves_shares).remaining_s
+    return search_budget(
+        budget, lambda: run_s + min(run_s, best_s), rule, proves_shares=proves_shares
+    ).remaining_s
 
 
 @pytest.mark.parametrize("budget_s", [30.0, 100.0, 1000.0])
@@ -38,14 +40,14 @@ def test_the_reserve_is_one_proof_or_the_proofs_of_an_answer_and_its_shares():
 
 
 def test_a_limit_of_runs_is_shared_too():
-    shared = search_budget(Budget(runs=40), 1.0, lambda: 1.0, StoppingRule())
+    shared = search_budget(Budget(runs=40), lambda: 2.0, StoppingRule())
     assert shared.remaining_runs == 20
     assert shared.remaining_s == float("inf")
 
 
 @pytest.mark.parametrize("proves_shares", [False, True])
 def test_the_reserve_of_runs_depends_on_whether_shares_are_proved(proves_shares: bool):
-    shared = search_budget(Budget(runs=400), 1.0, lambda: 1.0, StoppingRule(), proves_shares=proves_shares)
+    shared = search_budget(Budget(runs=400), lambda: 2.0, StoppingRule(), proves_shares=proves_shares)
     assert shared.remaining_runs == 400 - (27 * (3 if proves_shares else 1))
 
 
@@ -75,7 +77,5 @@ def test_the_estimate_for_a_proof_of_a_fast_candidate_is_shorter():
 def test_where_no_proof_fits_the_search_gets_most_while_knobs_are_left_to_try():
     budget = Budget(30.0, clock=lambda: 0.0)
     for explores, share in ((True, 0.6), (False, 0.35)):
-        allowance = search_budget(
-            budget, 4.0, lambda: 4.0, StoppingRule(), explores=lambda is_so=explores: is_so
-        )
+        allowance = search_budget(budget, lambda: 8.0, StoppingRule(), explores=lambda is_so=explores: is_so)
         assert allowance.remaining_s == pytest.approx(share * 30.0)

@@ -32,9 +32,9 @@ def undisturbed(tmp_path: Path) -> RecordedTune:
 
 
 def made(tune, phase):
-    """Return how often each configuration ran to its end in a phase, for each pair of a proof."""
+    """Return how often each configuration ran to its end in a phase, for each pair or run of a proof."""
     done = (trial for trial in tune.trials if trial.phase is phase and trial.outcome is Outcome.OK)
-    return Counter((trial.configuration, trial.pair) for trial in done)
+    return Counter((trial.configuration, trial.pair, trial.replicate) for trial in done)
 
 
 def rejections(tuned):
@@ -53,7 +53,7 @@ def test_a_faster_configuration_wins_and_is_proved_by_fresh_pairs(tune):
     assert tuned.evidence.ratio == pytest.approx(1.25, rel=0.01)
     assert [change.knob for change in tuned.changes] == ["binding"]
     proof = [trial for trial in tune.trials if trial.phase is Phase.PROOF]
-    assert len(proof) == 2 * len(tuned.evidence.pairs) == 18
+    assert len(proof) == 2 * len(tuned.evidence.pairs) == 12
 
 
 def test_the_recipe_contains_the_proved_result(tune):
@@ -171,7 +171,7 @@ def test_a_tune_ends_with_its_budget(tune):
     assert tuned.elapsed_s <= 400.0
 
 
-@pytest.mark.parametrize("number", [4, 7, 14, 24])
+@pytest.mark.parametrize("number", [4, 7, 14, 20])
 def test_ctrl_c_gives_the_best_so_far_and_a_resumed_tune_runs_nothing_twice(tune, undisturbed, number):
     undisturbed.runner.settings = tune.runner.settings = {"binding": Behaviour(0.8)}
     uninterrupted = undisturbed(max_runs=60)

@@ -19,7 +19,7 @@ def tune(tmp_path: Path) -> RecordedTune:
 
 
 def test_a_gain_that_is_pairs_short_of_a_proof_is_likely_and_is_proved_when_the_tune_goes_on(tune):
-    first = tune(budget_s=190.0)
+    first = tune(budget_s=140.0)
     assert first.verdict is Verdict.LIKELY
     assert first.evidence.configuration.as_dict()["binding"] == "core"
     assert first.changes == ()

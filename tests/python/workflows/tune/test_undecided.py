@@ -35,7 +35,7 @@ def test_a_gain_that_is_pairs_short_of_a_proof_is_likely_and_is_proved_when_the_
     second = tune(budget_s=190.0, resume=True)
     assert second.verdict is Verdict.FASTER
     assert [trial for trial in tune.trials if trial.phase is Phase.SEARCH] == searched
-    assert len(second.evidence.pairs) >= 9
+    assert len(second.evidence.pairs) >= 6
     assert second.best_so_far is None
 
 

@@ -40,10 +40,8 @@ _ON_PLACEMENT = (  # lines of a program on its own threads; OpenMP runtimes writ
     *("hread affinity", "hread pinning", "inning threads", "CPU affinity", "cpu affinity", "core binding"),
     *("bound to core", "bound to CPU"),
 )
-_MEMORY_FACTOR, _MEMORY_SLACK_BYTES = (
-    1.5,
-    256 << 20,
-)  # memory limit of a configuration: factor of the original, plus slack
+# Memory limit of a configuration: factor of the original, plus slack.
+_MEMORY_FACTOR, _MEMORY_SLACK_BYTES = 1.5, 256 << 20
 
 
 @dataclass

@@ -34,9 +34,8 @@ from statistics import median
 
 from mpiric.tuning.proof.confidence_sequence import BETS, Bounds
 
-Block = Sequence[
-    Bounds
-]  # quotients L ÷ A of a run without the setting and each run of the answer in its round
+# Quotients L ÷ A of a run without the setting and each run of the answer in its round.
+Block = Sequence[Bounds]
 
 
 @lru_cache(maxsize=65536)

@@ -11,6 +11,7 @@ namespace mpiric {
 #undef MPIRIC_CHOICE
 #undef MPIRIC_OPTION
 
+// In the order of spec/options.toml. NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding)
 struct Options {
 #define MPIRIC_CHOICE(...)
 #define MPIRIC_OPTION(type, field, otherwise, ...) type field = otherwise;

@@ -6,10 +6,10 @@ name.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
 
+from mpiric.model.dataclass import dataclass
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.translation import How, is_native, why_unserved
 

@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
 from mpiric.host.installation.native import native_part
 from mpiric.host.packaged import packaged_names, packaged_table, parse_toml
+from mpiric.model.dataclass import dataclass
 
 _DIRECTORY = "algorithms/candidates"
 _LIBRARY_KEYS = ("implementation", "scope", "environment_prefix")  # all other keys are collectives

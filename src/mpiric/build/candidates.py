@@ -2,10 +2,10 @@
 
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from mpiric.build.compilers import CompilerFamily, families
+from mpiric.model.dataclass import dataclass
 from mpiric.model.quoting import sh_command, sh_word
 
 LANGUAGES = ("c", "cxx", "fortran")

@@ -1,10 +1,10 @@
 """Linker inputs on a command line: recognition of files, and replacement for another link."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from mpiric.build.command import Command
+from mpiric.model.dataclass import dataclass
 
 Rewrite = Callable[[str], Sequence[str]]  # linker input → its replacements
 

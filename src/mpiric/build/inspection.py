@@ -3,7 +3,7 @@
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from mpiric.build.targets import (
 )
 from mpiric.host.files import read_bounded
 from mpiric.host.toolchain import Toolchain, which
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MismatchError, MpiricError, NotFoundError
 
 _LARGEST_BYTES = 4 << 30

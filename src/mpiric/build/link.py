@@ -9,7 +9,6 @@ import re
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from mpiric.build.command import Command, parse_compiler_command
@@ -27,6 +26,7 @@ from mpiric.build.trace import Loaded, Trace, all_members, elf_of, shared_once
 from mpiric.build.unpack import union_of_needs, variants_in, write_list, write_objects
 from mpiric.host.packaged import packaged_directory
 from mpiric.host.toolchain import Toolchain
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, NotFoundError
 
 # General registers only: vector registers hold arguments of other functions when it runs.

@@ -8,7 +8,6 @@ that equal the baseline's. It costs a pass over all relocations, so it is done o
 
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from mpiric.build.edit import ObjectEditor
 from mpiric.build.elf import (
@@ -23,6 +22,7 @@ from mpiric.build.elf import (
     Section,
     Symbol,
 )
+from mpiric.model.dataclass import dataclass
 
 WORTH_IT_BYTES = 64 << 20  # smallest amount of zero-initialised data in a variant
 _LARGE_BYTES = 64 << 10  # smallest section that is shared

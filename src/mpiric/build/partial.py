@@ -6,7 +6,7 @@ dispatcher knows; constructors and destructors are moved to tables of the dispat
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from mpiric.build.addresses import take_entries
 from mpiric.build.edit import ObjectEditor
@@ -41,6 +41,7 @@ from mpiric.build.overlay import (
     zero_bytes,
 )
 from mpiric.build.targets import symbol_word
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 
 _CALLS = re.compile(r"\.(preinit_array|init_array|fini_array|ctors|dtors)(?:\.(\d+))?$")

@@ -4,7 +4,6 @@ import os
 import shutil
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from mpiric.build.command import Command, parse_compiler_command, without
@@ -15,6 +14,7 @@ from mpiric.build.trace import TRACE_WORDS, Loaded, Trace, read_trace
 from mpiric.build.unpack import union_of_needs, variants_in, write_archive, write_objects
 from mpiric.host.facts.elf import read_elf
 from mpiric.host.owned_files import open_new
+from mpiric.model.dataclass import dataclass
 
 
 @dataclass(frozen=True)

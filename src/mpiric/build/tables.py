@@ -2,11 +2,11 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from mpiric.build.addresses import entry_symbol, has_one_address
 from mpiric.build.partial import Exports, Variant
 from mpiric.build.targets import Feature
+from mpiric.model.dataclass import dataclass
 from mpiric.model.quoting import c_string
 
 _REGISTERS = {"eax": "MPIRIC_EAX", "ebx": "MPIRIC_EBX", "ecx": "MPIRIC_ECX", "edx": "MPIRIC_EDX",

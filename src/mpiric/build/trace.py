@@ -7,13 +7,13 @@ scripts. Archives are in the ``ar`` format of GNU and LLVM, including thin archi
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from mpiric.build.elf import RELOCATABLE, ElfFile, is_elf
 from mpiric.build.payload import SECTION_PREFIX
 from mpiric.host.files import is_file
+from mpiric.model.dataclass import dataclass
 
 _MAGIC, _THIN = b"!<arch>\n", b"!<thin>\n"
 _HEADER_BYTES = 60

@@ -1,6 +1,5 @@
 """`mpiric map`: find an order of ranks that keeps communicating ranks close."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +29,7 @@ from mpiric.launchers.rank_orders import rank_order_forms
 from mpiric.mapping.objectives import OBJECTIVES
 from mpiric.mapping.read import read_numbers
 from mpiric.model.amount import parse_duration
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, writing
 from mpiric.model.mapped_ranks import Mapped
 from mpiric.model.rank_graph import Weights

@@ -1,11 +1,12 @@
 """Kinds of network, with the transports that suit them and that do not; the data is networks.toml."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from fnmatch import fnmatchcase
 from functools import cache
 
 from mpiric.host.packaged import packaged_table
+from mpiric.model.dataclass import dataclass
 from mpiric.model.finding import Finding
 from mpiric.model.machine import Nic
 

@@ -1,8 +1,9 @@
 """Host: interface to the machine. It is passed as an argument, so that a recorded host can replace it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+from mpiric.model.dataclass import dataclass
 
 HERE = "."  # working directory of mpiric
 TIMED_OUT = 124  # exit status of a command that exceeded its time limit

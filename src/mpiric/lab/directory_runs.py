@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Protocol
@@ -15,6 +15,7 @@ from mpiric.host.processes.early_end import EarlyEnd
 from mpiric.host.processes.overlay_mount import OverlayMount
 from mpiric.host.processes.preparing import make_ready, target_outside
 from mpiric.lab.render import line_without_program
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 from mpiric.model.job import Job
 from mpiric.model.launch import Launch

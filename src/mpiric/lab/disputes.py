@@ -7,9 +7,10 @@ original produces a different output, the rejected runs are compared again.
 import shutil
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from mpiric.model.dataclass import dataclass
 from mpiric.model.marks import RunMarks
 from mpiric.model.trial import Outcome, Trial
 from mpiric.tuning.store.events import AMENDED

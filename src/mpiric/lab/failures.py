@@ -3,7 +3,7 @@
 import os
 import time
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import comb
 from pathlib import Path
 from typing import Protocol
@@ -11,6 +11,7 @@ from typing import Protocol
 from mpiric.host.host import Host
 from mpiric.model.allocation import Allocation
 from mpiric.model.configuration import Configuration
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import ExitCode, MpiricError
 from mpiric.model.trial import Outcome, Trial
 from mpiric.schedulers import NAME_VARIABLE, BatchScheduler, Patience, batch_schedulers, find_allocation

@@ -1,12 +1,12 @@
 """Foreground runs: the program has the user's terminal, signals and exit status."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from mpiric.host.processes.foreground import Output, run_in_foreground
 from mpiric.host.processes.output_tap import OutputTap
 from mpiric.lab.probes import Probe
 from mpiric.model.configuration import Configuration
+from mpiric.model.dataclass import dataclass
 from mpiric.model.launch import Launch
 from mpiric.model.run import Run
 from mpiric.model.spelling import Spelling

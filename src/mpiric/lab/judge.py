@@ -5,7 +5,7 @@ import os
 import re
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from mpiric.host.owned_files import open_new, remove_tree
 from mpiric.host.processes.captured import CommandLate, last_line, run_in_shell
 from mpiric.lab.disputes import Disputes, RejectedRun
 from mpiric.lab.mark_judge import MarkJudge, StoppedOriginal, learn_at_mark
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 from mpiric.model.knob import FilesEffect
 from mpiric.model.launch import Launch

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from mpiric.model.dataclass import dataclass
 from mpiric.model.marks import MarkPair, RunMarks
 from mpiric.model.pace import Crossing
 from mpiric.tuning.equivalence.output_equivalence import Disagreement

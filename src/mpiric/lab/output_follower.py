@@ -2,9 +2,10 @@
 
 import os
 import time
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from mpiric.model.dataclass import dataclass
 from mpiric.model.marks import MarkPair, MarksState, RankMarks, RunMarks, mark_option
 from mpiric.model.pace import Crossing, KeyPace
 from mpiric.tuning.marks.printed import Printed, line_matcher, printed_pace

@@ -7,7 +7,7 @@ describes many runs; `begin` returns the probe of a single run.
 import shutil
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from statistics import median
 
@@ -15,6 +15,7 @@ from mpiric.host.owned_files import remove_tree
 from mpiric.host.processes.early_end import EarlyEnd
 from mpiric.lab.output_follower import EVERY_S, PairFollower
 from mpiric.lab.recording import Recorder, read_recorded
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 from mpiric.model.marks import ONLY_TIMES, MarkPair, MarksState, RankMarks, RunMarks
 from mpiric.model.spelling import Spelling

@@ -2,11 +2,12 @@
 
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from mpiric.host.files import is_directory
 from mpiric.host.installation.native import native_part
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.job import Job
 from mpiric.model.mpi_library import AbiFamily

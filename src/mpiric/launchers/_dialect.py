@@ -5,9 +5,10 @@ as ``DIALECT``.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from mpiric.launchers._host_format import HostFormat
+from mpiric.model.dataclass import dataclass
 from mpiric.model.job import Job, LauncherTraits, LaunchOption, Meaning
 from mpiric.model.placement import Emission, Plan
 from mpiric.model.situation import Situation

@@ -1,11 +1,12 @@
 """Draft: a Launch under construction."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import pairwise
 
 from mpiric.launchers._dialect import Dialect
 from mpiric.launchers._prefix import is_assignment, leading_assignments
+from mpiric.model.dataclass import dataclass
 from mpiric.model.job import Job
 from mpiric.model.launch import Launch, Setting
 

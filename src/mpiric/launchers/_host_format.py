@@ -1,8 +1,8 @@
 """HostFormat: a syntax of hosts with their slots in lists and files, and functions to build such formats."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 
+from mpiric.model.dataclass import dataclass
 from mpiric.model.job import HostSlots
 from mpiric.model.numbers_in_text import count_of
 

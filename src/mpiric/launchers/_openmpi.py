@@ -1,7 +1,6 @@
 """Common parts of the launchers of Open MPI 4 and 5: map-by with qualifiers, -x, MCA parameters."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from re import fullmatch
 
 from mpiric.launchers._dialect import (
@@ -21,6 +20,7 @@ from mpiric.launchers._placement import by_variable, cores_for, crowded, ranks_o
 from mpiric.launchers._route import route_speller
 from mpiric.launchers._uneven import hosts_with_ranks, ranks_in_all, seat_of_each, shared_variables
 from mpiric.launchers._words import words
+from mpiric.model.dataclass import dataclass
 from mpiric.model.job import HostSlots, Job, LaunchOption, Meaning
 from mpiric.model.numbers_in_text import count_of
 from mpiric.model.placement import Emission, Plan, Seat

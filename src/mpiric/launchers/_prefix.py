@@ -1,10 +1,10 @@
 """Arguments in front of the launcher: variables, ``env``, and programs that run another program."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from re import fullmatch
 
 from mpiric.launchers._words import words
+from mpiric.model.dataclass import dataclass
 
 
 @dataclass(frozen=True)

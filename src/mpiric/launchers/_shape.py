@@ -1,8 +1,8 @@
 """Recognition of plans that the options of a launcher describe exactly."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from mpiric.model.dataclass import dataclass
 from mpiric.model.machine import CoreSet, Level
 from mpiric.model.placement import Plan
 

@@ -4,9 +4,9 @@ Limits of all levels from the group of the process up to the root apply; the tig
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from mpiric.host.host import Host
+from mpiric.model.dataclass import dataclass
 from mpiric.model.numbers_in_text import number_of
 from mpiric.model.pu_set import parse_pu_list
 

@@ -2,8 +2,8 @@
 
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 from mpiric.model.machine import Cache, Core, NumaNode, Topology
 from mpiric.model.pu_set import parse_pu_mask

@@ -3,7 +3,6 @@
 import json
 import math
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -12,6 +11,7 @@ import numpy.typing as npt
 
 from mpiric.host.host import Host
 from mpiric.host.installation.native import native_part
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import ExitCode, MpiricError
 from mpiric.model.machine_slots import MachineSlots
 from mpiric.model.rank_graph import Numbers, RankGraph, SlotTree, Weights

@@ -1,9 +1,10 @@
 """Objectives of a mapping, and the time model that predicts the effects of an order."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from mpiric.model.dataclass import dataclass
 from mpiric.model.machine_slots import MachineSlots
 from mpiric.model.rank_graph import Numbers, RankGraph, SlotTree, Weights, hop_bytes, off_node_weight
 

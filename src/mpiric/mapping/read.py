@@ -6,7 +6,6 @@ import tokenize
 import warnings
 import zipfile
 import zlib
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy.typing as npt
 
 from mpiric.host.files import read_bounded
 from mpiric.mapping.graph import MOST_RANKS, graph_of
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 from mpiric.model.rank_graph import Numbers, RankGraph, Weights
 

@@ -1,7 +1,8 @@
 """Hosts that a scheduler allocated to a job, and the states of submitted jobs."""
 
-from dataclasses import dataclass
 from enum import Enum
+
+from mpiric.model.dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,9 @@
 import operator
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 
 

@@ -1,6 +1,6 @@
 """Layout and lines of a job script."""
 
-from dataclasses import dataclass
+from mpiric.model.dataclass import dataclass
 
 
 @dataclass(frozen=True)

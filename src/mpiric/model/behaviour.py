@@ -6,9 +6,10 @@ other ranks.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import inf
 
+from mpiric.model.dataclass import dataclass
 from mpiric.model.profile import FileTotal
 
 _ALIKE = (

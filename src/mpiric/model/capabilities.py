@@ -1,7 +1,9 @@
 """Capabilities of one version of an MPI library. Knobs query them instead of the library's name."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from mpiric.model.dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """Configuration: values of some knobs. The empty configuration is the user's unchanged command."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from mpiric.model.dataclass import dataclass
 
 
 @dataclass(frozen=True, order=True)

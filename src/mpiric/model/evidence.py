@@ -1,10 +1,10 @@
 """Evidence: paired trials of two configurations and the verdict on them."""
 
-from dataclasses import dataclass
 from enum import Enum
 from math import inf, prod
 
 from mpiric.model.configuration import Configuration
+from mpiric.model.dataclass import dataclass
 
 
 class Verdict(str, Enum):

@@ -1,10 +1,11 @@
 """Routes of messages by class of rank pairs, alternative routes, and their speeds."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 
 from mpiric.model.configuration import Configuration
+from mpiric.model.dataclass import dataclass
 from mpiric.model.finding import Finding
 from mpiric.model.launch import Launch
 from mpiric.model.situation import HostNames

@@ -11,9 +11,9 @@ Paths are relative and do not contain `..`; names that this syntax cannot expres
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from mpiric.model.dataclass import dataclass
 from mpiric.model.storage import ALL_TARGETS, FileLayout, Stripes
 
 HERE = "."  # the working directory

@@ -1,6 +1,6 @@
 """Finding: an observation, its evidence and its fix."""
 
-from dataclasses import dataclass
+from mpiric.model.dataclass import dataclass
 
 
 @dataclass(frozen=True)

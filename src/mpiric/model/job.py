@@ -1,8 +1,10 @@
 """Job: the user's command, parsed."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
+
+from mpiric.model.dataclass import dataclass
 
 
 class Meaning(str, Enum):

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 
+from mpiric.model.dataclass import dataclass
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
 

@@ -1,8 +1,9 @@
 """Launch: a job rendered with a configuration. Pure data, suitable for printing."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from mpiric.model.dataclass import dataclass
 from mpiric.model.quoting import sh_command, sh_with_variables
 
 

@@ -1,9 +1,10 @@
 """Machine: hardware and operating system, without MPI."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 
+from mpiric.model.dataclass import dataclass
 from mpiric.model.storage import FileLayout, LayoutLimits
 
 _BRIDGES = ("docker", "virbr", "br-", "veth", "cni", "podman")  # prefixes of interface names

@@ -1,10 +1,11 @@
 """Slots of a job's nodes as a tree, the launcher's numbering of them, and the network between the nodes."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
+from mpiric.model.dataclass import dataclass
 from mpiric.model.rank_graph import Numbers, SlotTree, Weights
 
 

@@ -1,8 +1,8 @@
 """Result of a search for a rank order, its predicted effects, and the recorded run it is based on."""
 
-from dataclasses import dataclass
 from enum import Enum
 
+from mpiric.model.dataclass import dataclass
 from mpiric.model.machine_slots import MachineSlots
 from mpiric.model.rank_graph import Numbers, RankGraph, Weights
 

@@ -4,9 +4,9 @@ Times are in seconds since the end of MPI_Init, by the clock of each rank.
 """
 
 import re
-from dataclasses import dataclass
 from enum import Enum
 
+from mpiric.model.dataclass import dataclass
 from mpiric.model.pace import Crossing, MarkKey
 
 

@@ -1,10 +1,11 @@
 """Installed MPI libraries, and libraries that can be installed from PyPI."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
 from mpiric.model.capabilities import Capabilities
+from mpiric.model.dataclass import dataclass
 
 
 class AbiFamily(str, Enum):

@@ -3,7 +3,9 @@
 Times are in seconds since the end of MPI_Init, by the clock of each rank.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from mpiric.model.dataclass import dataclass
 
 STDOUT = "stdout"  # function name that selects the program's output instead of MPI calls
 

@@ -1,7 +1,8 @@
 """Pack: a program and its dependencies in one file, which starts the program at another site."""
 
-from dataclasses import dataclass
 from enum import Enum
+
+from mpiric.model.dataclass import dataclass
 
 
 class ContentKind(str, Enum):

@@ -1,9 +1,10 @@
 """Placement plan: hardware threads for each thread of each rank, and the request that led to it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
+from mpiric.model.dataclass import dataclass
 from mpiric.model.machine import Core, Topology
 
 

@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
+
+from mpiric.model.dataclass import dataclass
 
 FLAT_FORMAT = 1
 LEARNED_FORMAT = 2

@@ -1,9 +1,10 @@
 """Profile: evaluated record. Times in seconds, sizes in bytes, shares 0 to 1, ranks of MPI_COMM_WORLD."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from mpiric.model.dataclass import dataclass
 from mpiric.model.finding import Finding
 from mpiric.model.machine import Core
 from mpiric.model.storage import FileLayout

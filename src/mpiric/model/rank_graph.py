@@ -1,9 +1,11 @@
 """RankGraph: traffic between ranks as a sparse matrix. SlotTree: positions of ranks and their distances."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 import numpy.typing as npt
+
+from mpiric.model.dataclass import dataclass
 
 Numbers = npt.NDArray[np.int64]
 Weights = npt.NDArray[np.float64]

@@ -1,8 +1,10 @@
 """RankOrder: the slot of each rank, by node names; input of a launcher."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
+
+from mpiric.model.dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,10 @@
 """Recipe: saved result in a versioned, readable file. It can only set registered knobs."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from mpiric.model.configuration import Configuration
+from mpiric.model.dataclass import dataclass
 from mpiric.model.evidence import Evidence
 from mpiric.model.whole_check import ProvedMarks, WholeCheck
 

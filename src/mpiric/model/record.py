@@ -4,9 +4,9 @@ Times are in seconds, sizes in bytes; ranks are ranks of MPI_COMM_WORLD.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 
+from mpiric.model.dataclass import dataclass
 from mpiric.model.pace import KeyPace
 
 

@@ -1,10 +1,10 @@
 """Run: request of a plan. Plan: generator that yields runs, receives trials and returns a result."""
 
 from collections.abc import Generator
-from dataclasses import dataclass
 from typing import TypeVar
 
 from mpiric.model.configuration import Configuration
+from mpiric.model.dataclass import dataclass
 from mpiric.model.situation import Situation
 from mpiric.model.trial import Phase, Trial
 

@@ -1,11 +1,12 @@
 """Situation: the facts that knobs decide on; Observation: results of running the original command."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from math import ceil, inf
 
 from mpiric.model.behaviour import Behaviour
+from mpiric.model.dataclass import dataclass
 from mpiric.model.job import Job, Meaning
 from mpiric.model.machine import Machine
 from mpiric.model.mpi_library import MpiLibrary

@@ -1,8 +1,10 @@
 """Spelling: the settings for one knob value in an MPI library, a launcher or the operating system."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
+
+from mpiric.model.dataclass import dataclass
 
 
 class Weight(IntEnum):

@@ -1,6 +1,8 @@
 """Storage: properties of a file system and layouts of files on its targets."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from mpiric.model.dataclass import dataclass
 
 ALL_TARGETS = -1  # value of a stripe count
 

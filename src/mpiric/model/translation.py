@@ -1,9 +1,9 @@
 """Libraries that can serve programs of an ABI family: natively, under another name, or with translation."""
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from enum import Enum
 
+from mpiric.model.dataclass import dataclass
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 
 # (ABI family of the program, of the library) that a translation library exists for (src/translate).

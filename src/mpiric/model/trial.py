@@ -1,9 +1,10 @@
 """Trial: an executed launch and its measurements."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
 from mpiric.model.configuration import Configuration
+from mpiric.model.dataclass import dataclass
 from mpiric.model.marks import RunMarks
 from mpiric.model.situation import RankSeen
 

@@ -1,9 +1,10 @@
 """Tuned: result of `mpiric tune`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from mpiric.model.configuration import Configuration
+from mpiric.model.dataclass import dataclass
 from mpiric.model.evidence import Evidence, Share, Verdict
 from mpiric.model.finding import Finding
 from mpiric.model.job import Job

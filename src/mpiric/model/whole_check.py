@@ -1,8 +1,8 @@
 """Check of a complete run of the tuned command, for tunes whose trials ended at a mark."""
 
-from dataclasses import dataclass
 from enum import Enum
 
+from mpiric.model.dataclass import dataclass
 from mpiric.model.marks import MarkPair
 
 

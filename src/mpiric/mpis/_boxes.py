@@ -1,10 +1,11 @@
 """Collective policy as boxes of ranks and sizes, the form of the tuning files of all libraries."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 from mpiric.algorithms.library import LibraryAlgorithm, find_algorithm, version_numbers
+from mpiric.model.dataclass import dataclass
 from mpiric.model.policy import ANY, LIBRARY, Line, Named, Policy, Span
 
 _SINGLY, _MOST_RANKS = 64, 1 << 22

@@ -1,11 +1,12 @@
 """Declaration of an MPI implementation, and the registry of implementations."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 
 import mpiric.mpis
 from mpiric.model.capabilities import Capabilities
+from mpiric.model.dataclass import dataclass
 from mpiric.model.fabric import TransportReport
 from mpiric.model.knob import Spell
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary, MpiPackage

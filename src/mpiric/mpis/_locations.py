@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from posixpath import basename, dirname
 
 from mpiric.host.facts.file_search import linker_cache, matching
 from mpiric.host.host import Host
 from mpiric.host.installation.prefixes import homes
+from mpiric.model.dataclass import dataclass
 from mpiric.mpis._implementation import fields_of
 from mpiric.mpis._modules import module_prefixes
 

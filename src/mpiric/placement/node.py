@@ -1,8 +1,8 @@
 """A node and the ranks that run on it, as input of the checks."""
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 
+from mpiric.model.dataclass import dataclass
 from mpiric.model.machine import Topology
 from mpiric.model.placement import ProcessSeen, ThreadSeen
 from mpiric.model.pu_set import pu_list

@@ -8,10 +8,10 @@ rankfiles" of the PRRTE docs.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 from itertools import groupby
 
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 from mpiric.model.machine import Topology
 from mpiric.model.placement import HardwareThreads, PlacementRequest, Plan, Seat

@@ -1,7 +1,8 @@
 """Numbers of nodes, and of ranks and threads on each of them."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 from mpiric.model.machine import CoreSet
 from mpiric.model.placement import HardwareThreads, PlacementRequest, Saturation

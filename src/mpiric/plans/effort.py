@@ -1,6 +1,6 @@
 """Effort: number of runs that a tune spends on small gains and on the shares of settings."""
 
-from dataclasses import dataclass
+from mpiric.model.dataclass import dataclass
 
 
 @dataclass(frozen=True)

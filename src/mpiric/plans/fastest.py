@@ -1,11 +1,11 @@
 """Fastest of several programs: time all in turn, then prove the best one by fresh pairs."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from random import Random
 from statistics import median
 
 from mpiric.model.configuration import Configuration
+from mpiric.model.dataclass import dataclass
 from mpiric.model.evidence import Evidence
 from mpiric.model.run import Plan, Run
 from mpiric.model.trial import Phase

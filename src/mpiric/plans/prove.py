@@ -25,13 +25,14 @@ If the objective is a time, the second run of a pair is stopped at twice the fir
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import count
 from math import ceil, inf, isfinite
 from random import Random
 from statistics import mean
 
 from mpiric.model.configuration import Configuration
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, ProgramFailedError
 from mpiric.model.evidence import Evidence, Verdict
 from mpiric.model.run import Plan, Run

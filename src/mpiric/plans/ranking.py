@@ -1,7 +1,6 @@
 """Ranking of the measured points and of the settings of a point, by the model of all runs."""
 
-from dataclasses import dataclass
-
+from mpiric.model.dataclass import dataclass
 from mpiric.plans.evaluator import Evaluator
 from mpiric.tuning.search.effects import UNPROMISING
 from mpiric.tuning.search.space import Point, with_level

@@ -15,10 +15,11 @@ from the recorded trials and continues.
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import exp
 
 from mpiric.model.configuration import Configuration
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import ProgramFailedError
 from mpiric.model.evidence import Share
 from mpiric.model.run import Plan

@@ -25,9 +25,10 @@ it.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from mpiric.model.configuration import Configuration
+from mpiric.model.dataclass import dataclass
 from mpiric.model.evidence import Evidence, Share, Verdict
 from mpiric.model.run import Plan
 from mpiric.plans.prove import (

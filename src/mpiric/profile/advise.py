@@ -5,12 +5,13 @@ A rule holds if all its conditions hold; a condition compares a derived number w
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 from mpiric.host.packaged import packaged_names, packaged_table
 from mpiric.model.amount import Condition, parse_condition, quote
+from mpiric.model.dataclass import dataclass
 from mpiric.model.finding import Finding
 from mpiric.model.profile import Advice, Profile
 

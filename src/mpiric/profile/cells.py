@@ -2,9 +2,10 @@
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import ceil
 
+from mpiric.model.dataclass import dataclass
 from mpiric.model.profile import FunctionUse, RegionUse, SizeUse
 from mpiric.model.record import CallCell, RankRecord, Record
 

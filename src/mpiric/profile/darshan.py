@@ -8,7 +8,7 @@ import json
 import resource
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Any
 
 from mpiric.host.files import require_readable
 from mpiric.host.host import TIMED_OUT, Host
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.json_text import parse_json, read_fields
 from mpiric.model.profile import FileTotal, RankUse

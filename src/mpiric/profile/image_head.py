@@ -1,6 +1,6 @@
 """Head of one rank's image, and limits of records."""
 
-from dataclasses import dataclass
+from mpiric.model.dataclass import dataclass
 
 # Names of the usage numbers of the head: facts in version 1, numbers since; the allocator's are facts before
 # version 5.

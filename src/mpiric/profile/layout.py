@@ -2,8 +2,9 @@
 
 # fmt: off
 # ruff: noqa: E501
-from dataclasses import dataclass
 from struct import Struct
+
+from mpiric.model.dataclass import dataclass
 
 VERSION = 5  # version that the runtime writes; see `LAYOUTS` for readers
 START = Struct("<8sI")  # start of an image: magic and version

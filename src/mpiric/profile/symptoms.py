@@ -1,11 +1,11 @@
 """Symptoms: numbers that settings are meant to change, before and after."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 
 from mpiric.host.packaged import packaged_table
 from mpiric.model.amount import quote
+from mpiric.model.dataclass import dataclass
 from mpiric.model.tuned import SymptomChange
 
 _MOVED = 0.8  # ratio of a significant change; recorded runs of one command differ by less

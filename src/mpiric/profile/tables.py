@@ -3,12 +3,13 @@
 import csv
 import io
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from mpiric.host.owned_files import write_whole
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import NotFoundError, writing
 from mpiric.model.record import RankRecord, Record
 from mpiric.profile.cells import bin_bounds

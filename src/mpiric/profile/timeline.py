@@ -2,9 +2,9 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
 
+from mpiric.model.dataclass import dataclass
 from mpiric.model.profile import TimelineRow, TimelineUse
 from mpiric.model.record import RankRecord, Record
 

@@ -1,6 +1,5 @@
 """Learned policy as text, page and JSON: best algorithm per size, gain, confidence."""
 
-from dataclasses import dataclass
 from math import ceil, log2
 from statistics import geometric_mean
 from typing import Any
@@ -10,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mpiric.model.amount import seconds, size
+from mpiric.model.dataclass import dataclass
 from mpiric.model.policy import LearnedKey, LearnedPolicy
 from mpiric.report._amounts import count
 from mpiric.report._pages import page

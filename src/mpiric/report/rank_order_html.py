@@ -1,7 +1,6 @@
 """Rank order as a self-contained page, and its pictures for the report on a record."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from html import escape
 
 import numpy as np
@@ -9,6 +8,7 @@ from markupsafe import Markup
 
 from mpiric import __version__
 from mpiric.model.amount import size
+from mpiric.model.dataclass import dataclass
 from mpiric.model.machine_slots import MachineSlots
 from mpiric.model.mapped_ranks import Mapped
 from mpiric.model.rank_graph import Numbers, RankGraph, Weights

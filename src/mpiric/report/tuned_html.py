@@ -1,10 +1,10 @@
 """Result of a tune as a self-contained HTML page without scripts, for screens and print."""
 
-from dataclasses import dataclass
 from math import ceil, floor, log, log10
 
 from mpiric.host.secrets import masked, masked_launch
 from mpiric.model.amount import show_duration
+from mpiric.model.dataclass import dataclass
 from mpiric.model.evidence import Verdict
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.model.tuned import Tuned

@@ -1,10 +1,11 @@
 """Wording of the share of each setting in a gain."""
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from math import isinf, prod
 from typing import Any
 
+from mpiric.model.dataclass import dataclass
 from mpiric.model.evidence import Share
 from mpiric.model.tuned import KnobChange, RunTimes, Tuned
 

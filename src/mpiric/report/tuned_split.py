@@ -1,10 +1,11 @@
 """Parts of a gain (start-up, main part, end) and the gain expected of longer runs."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import isfinite, isinf
 from typing import Any
 
+from mpiric.model.dataclass import dataclass
 from mpiric.model.evidence import Verdict
 from mpiric.model.pace import MarkKey
 from mpiric.model.tuned import PartRatio, SplitGain, Tuned

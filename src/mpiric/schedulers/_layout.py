@@ -1,8 +1,7 @@
 """Number of nodes, ranks per node and cores per rank, from a request and the shape of a node."""
 
-from dataclasses import dataclass
-
 from mpiric.model.batch import BatchLayout, NodeShape
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 
 

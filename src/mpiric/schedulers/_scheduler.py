@@ -3,11 +3,12 @@
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import inf
 
 from mpiric.host.host import Host
 from mpiric.model.allocation import Allocation
+from mpiric.model.dataclass import dataclass
 
 
 class Scheduler:

@@ -1,10 +1,11 @@
 """The lines of a job script, each with its reason. Pure."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from re import IGNORECASE, fullmatch
 
 from mpiric.model.batch import BatchLayout, NodeShape, ScriptLine
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 from mpiric.model.quoting import (
     comment,

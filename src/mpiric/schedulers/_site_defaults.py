@@ -1,7 +1,7 @@
 """Requirements of a site for every job script: a TOML file."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +9,7 @@ from mpiric.host.files import why_unreadable
 from mpiric.host.packaged import parse_toml
 from mpiric.host.user_directories import named_path, user_directory
 from mpiric.model.batch import NodeShape
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 from mpiric.schedulers._script import ScriptOptions
 

@@ -5,9 +5,9 @@ verb goes on from its own files, and a status file says that it has come to its 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import PurePath
 
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import ExitCode
 from mpiric.model.job import Job, Meaning
 from mpiric.model.numbers_in_text import number_of

@@ -1,11 +1,11 @@
 """Declaration of a file system by a module of this package, and the registry of them."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 
 import mpiric.storage
 from mpiric.host.host import Host
+from mpiric.model.dataclass import dataclass
 from mpiric.model.registry import modules_of
 from mpiric.model.storage import FileLayout, Mount, StorageFacts
 

@@ -2,7 +2,9 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from mpiric.model.dataclass import dataclass
 
 _MOST_RUNS = 100_000
 

@@ -1,8 +1,8 @@
 """Comparison of the fingerprint of a recipe with the current machine, MPI and program."""
 
-from dataclasses import dataclass
 from enum import Enum
 
+from mpiric.model.dataclass import dataclass
 from mpiric.model.recipe import Fingerprint
 
 

@@ -1,7 +1,8 @@
 """Probability that a knob helps, from this user's earlier tunes of programs of the same class."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from mpiric.model.dataclass import dataclass
 
 _HALF_LIFE_DAYS = 90.0  # age at which a tune has half the weight, because libraries and machines change
 _PROMISE_TUNES = 3.0  # weight of the promise by the observation of the program, in tunes

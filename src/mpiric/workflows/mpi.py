@@ -3,7 +3,6 @@
 import re
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from posixpath import dirname
 from typing import Any
@@ -14,6 +13,7 @@ from mpiric.host.installation.native import library_under_name, native_part
 from mpiric.host.installation.prefixes import homes, install_package, installed_prefixes
 from mpiric.host.installation.stand_ins import fortran_in, stand_ins, write_stand_in
 from mpiric.host.owned_files import write_whole
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.json_text import is_number, json_lines
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary, MpiPackage

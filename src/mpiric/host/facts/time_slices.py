@@ -10,7 +10,8 @@ The length of a tick is the resolution of the coarse clocks (clock_getres(2)): 4
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from mpiric.model.dataclass import dataclass
 
 _MONOTONIC_COARSE = 6  # CLOCK_MONOTONIC_COARSE of Linux, which Python does not define
 _OF_A_TICK = 0.02  # maximum distance from a multiple of the tick, as a share of the tick

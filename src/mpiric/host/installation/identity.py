@@ -1,11 +1,11 @@
 """Identity of this installation: its native parts, their requirements, and their integrity."""
 
-from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
 from mpiric.host.host import Host
 from mpiric.host.installation.native import altered_below, native_root, read_manifest
+from mpiric.model.dataclass import dataclass
 from mpiric.model.mpi_library import AbiFamily
 
 _RUNTIME = "libmpiric.so"

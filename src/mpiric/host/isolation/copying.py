@@ -10,8 +10,9 @@ import fcntl
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from mpiric.model.dataclass import dataclass
 
 _FICLONE = 0x40049409  # linux/fs.h; btrfs, XFS with reflink, bcachefs, OCFS2
 _CHUNK_BYTES = 64 << 20

@@ -9,7 +9,6 @@ one directory exists at a time, because simultaneous runs would disturb each oth
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
@@ -33,6 +32,7 @@ from mpiric.host.isolation.trial_area import (
 )
 from mpiric.host.owned_files import remove_tree
 from mpiric.host.processes.overlay_mount import OverlayMount, entering
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, NoRoomError
 
 _SPARE_BYTES = 64 << 20  # free space for output of the program

@@ -9,13 +9,13 @@ import sys
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from enum import Enum
 
 from mpiric.host.command_log import log_end, log_start
 from mpiric.host.processes.leftovers import end_marked, mark_of
 from mpiric.host.processes.output_tap import OutputTap
 from mpiric.host.processes.proc import read_bytes
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import NotFoundError
 from mpiric.model.launch import Launch
 

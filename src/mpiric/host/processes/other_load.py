@@ -2,9 +2,10 @@
 
 import os
 import time
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from mpiric.model.dataclass import dataclass
 from mpiric.model.trial import Usage
 
 _PROC_STAT = "/proc/stat"

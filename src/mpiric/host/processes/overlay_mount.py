@@ -3,7 +3,8 @@
 import ctypes
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from mpiric.model.dataclass import dataclass
 
 _libc = ctypes.CDLL(None, use_errno=True)
 

@@ -1,9 +1,9 @@
 """Engine: identity of a container program, and pure functions."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from mpiric.launchers._words import words
+from mpiric.model.dataclass import dataclass
 
 Words = tuple[str, ...]
 

@@ -1,10 +1,10 @@
 """Traffic of one collective call between ranks, and the building blocks of the algorithms."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from mpiric.model.dataclass import dataclass
 from mpiric.model.rank_graph import Numbers, Weights
 
 

@@ -3,13 +3,13 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from mpiric.mapping.collectives.algorithms import ALGORITHMS
 from mpiric.mapping.collectives.call_traffic import CallTraffic, all_pairs
 from mpiric.mapping.collectives.choice import WITHIN_NODES, library_choice
+from mpiric.model.dataclass import dataclass
 from mpiric.model.mapped_ranks import CollectiveModel
 from mpiric.model.rank_graph import Numbers, Weights
 from mpiric.model.record import CommunicatorRow, Record

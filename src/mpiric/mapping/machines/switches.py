@@ -6,11 +6,12 @@ The uplink of a switch is assumed to be as fast as its nodes together: Slurm has
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
 from mpiric.mapping.networks._links import with_group_links
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 from mpiric.model.host_list import hosts_of
 from mpiric.model.machine_slots import RoutedNetwork, routed

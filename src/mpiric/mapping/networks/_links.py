@@ -1,10 +1,11 @@
 """Links between all pairs of groups; the links of a pair count as one per direction."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 from mpiric.model.machine_slots import Routed, RoutedNetwork, routed
 from mpiric.model.rank_graph import Numbers, Weights

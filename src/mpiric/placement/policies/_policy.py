@@ -1,8 +1,8 @@
 """Interface of placement policies: a description and a pure function."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from mpiric.model.dataclass import dataclass
 from mpiric.model.machine import Cores, CoreSet
 from mpiric.model.placement import Gpu, Saturation
 

@@ -2,9 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from mpiric.model.dataclass import dataclass
 from mpiric.model.machine import Core
 from mpiric.model.profile import NodeTopology, Profile, RankUse
 from mpiric.model.pu_set import parse_pu_list

@@ -10,11 +10,12 @@ from array import array
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import field
 from hashlib import blake2b
 from math import isfinite
 from pathlib import Path
 
+from mpiric.model.dataclass import dataclass
 from mpiric.tuning.equivalence.output_lines import (
     LONGEST_LINE,
     is_row_or_rule,

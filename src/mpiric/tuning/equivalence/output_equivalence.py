@@ -11,8 +11,9 @@ been equal by chance.
 import re
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 from mpiric.tuning.equivalence import output_lines
 from mpiric.tuning.equivalence.output_digest import (

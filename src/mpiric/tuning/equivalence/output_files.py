@@ -9,11 +9,12 @@ them (`without_times`).
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from mpiric.host.facts.hdf5_contents import contents_digest, is_hdf5
 from mpiric.host.files import is_file
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 from mpiric.tuning.equivalence.binary_times import differ_in_times_alone
 from mpiric.tuning.equivalence.output_digest import file_digest

@@ -8,12 +8,12 @@ originals agree.
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import islice
 from os import truncate
 from pathlib import Path
 
+from mpiric.model.dataclass import dataclass
 from mpiric.tuning.equivalence.output_equivalence import Disagreement, Expectation, learn
 from mpiric.tuning.equivalence.output_files import (
     by_key,

@@ -5,9 +5,9 @@ Call sites at which the original varies (timers, order of arrival) are excluded.
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import isclose, isnan
 
+from mpiric.model.dataclass import dataclass
 from mpiric.model.marks import PlaceResults, RunMarks
 from mpiric.model.pace import MarkKey
 from mpiric.tuning.marks.choice import is_send, without_library_place

@@ -1,9 +1,10 @@
 """Comparison of a complete run with complete runs of the original."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from mpiric.model.dataclass import dataclass
 from mpiric.tuning.equivalence.binary_times import differ_in_times_alone
 from mpiric.tuning.equivalence.output_digest import file_digest
 from mpiric.tuning.equivalence.output_equivalence import learn

@@ -7,9 +7,9 @@ against the recipe and never for it. The end of a job must not decide whether th
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import inf
 
+from mpiric.model.dataclass import dataclass
 from mpiric.model.evidence import Verdict
 from mpiric.model.marks import MarkPair
 from mpiric.tuning.explore.ledger import UNPAIRED, ExploredJob, JobEnd, Over, Side

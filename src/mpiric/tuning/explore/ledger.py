@@ -1,10 +1,11 @@
 """Ledger of explored jobs: events as models (spec/formats/explore.md); unreadable events are skipped."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from enum import Enum
 from itertools import pairwise
 
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 from mpiric.model.json_text import read_fields
 from mpiric.model.marks import MarkPair, read_mark_option

@@ -2,9 +2,10 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
+from mpiric.model.dataclass import dataclass
 from mpiric.model.pace import KeyPace, MarkKey, RunPace
 
 _COLLECTIVES = frozenset(

@@ -2,8 +2,8 @@
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 from mpiric.model.pace import STDOUT, MarkKey, RunPace
 from mpiric.tuning.marks.choice import MarkChoice, is_send, may_be_mark, merge_keys

@@ -7,8 +7,8 @@ steps. If there is none, the bytes of the output count them, as long as it grows
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
+from mpiric.model.dataclass import dataclass
 from mpiric.model.pace import STDOUT, KeyPace, MarkKey, RankPace, RunPace
 from mpiric.tuning.marks.choice import MarkChoice, calls_after, is_even
 

@@ -9,12 +9,12 @@ run in a window of a second. The number of trials of a proof is proportional to 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import exp, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mpiric.model.dataclass import dataclass
 from mpiric.model.pace import KeyPace
 
 _LEAST_S = 1.0

@@ -15,11 +15,12 @@ ranked by their geometric mean over the sizes.
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from math import exp, log
 from statistics import geometric_mean
 
+from mpiric.model.dataclass import dataclass
 from mpiric.model.policy import LIBRARY, UNSIZED, LearnedKey, Measured, Shape
 
 NOISE = 0.03  # relative difference up to which two times count as equal

@@ -1,10 +1,11 @@
 """Contribution of a unit of the answer: a setting, or several that must change together."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import sqrt
 
 from mpiric.model.configuration import Configuration
+from mpiric.model.dataclass import dataclass
 from mpiric.model.evidence import Share
 from mpiric.tuning.proof import rank_betting
 from mpiric.tuning.proof.confidence_sequence import Bounds

@@ -1,10 +1,11 @@
 """Main claim of a proof: whether the answer is faster or slower than the original, by fresh pairs."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import inf, isfinite, sqrt
 from statistics import median
 
+from mpiric.model.dataclass import dataclass
 from mpiric.model.evidence import Verdict
 from mpiric.tuning.proof import confidence_sequence
 from mpiric.tuning.proof.confidence_sequence import Bounds

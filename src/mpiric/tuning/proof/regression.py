@@ -6,11 +6,11 @@ and Lehmann 1963; Moses 1965). The only assumption about the noise is that it is
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from math import comb
 from statistics import median
 
+from mpiric.model.dataclass import dataclass
 from mpiric.model.evidence import Verdict
 
 

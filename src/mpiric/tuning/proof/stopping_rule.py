@@ -1,7 +1,6 @@
 """Stopping rule: when a proof decides or gives up, and how its error budget is divided."""
 
-from dataclasses import dataclass
-
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 from mpiric.tuning.proof import confidence_sequence
 

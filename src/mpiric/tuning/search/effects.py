@@ -12,13 +12,13 @@ Sources: Rasmussen and Williams 2006 (Gaussian Processes, ch. 2 and 5); Duvenaud
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mpiric.model.dataclass import dataclass
 from mpiric.tuning.search.disturbance import Array, log_odds, without_run
 from mpiric.tuning.search.space import Point, SearchSpace
 

@@ -1,10 +1,10 @@
 """Search space: knobs and values, built by the workflow from the knobs that apply."""
 
 import re
-from dataclasses import dataclass
 from functools import cached_property
 
 from mpiric.model.configuration import Configuration
+from mpiric.model.dataclass import dataclass
 
 _ORDERED = re.compile(r"\d{1,12}(B|KiB|MiB|GiB)?")
 

@@ -1,13 +1,14 @@
 """Events of a tune ⇄ lines of JSON. The reader skips damaged lines and counts them."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 from mpiric.host.files import is_file
 from mpiric.model.configuration import Configuration
+from mpiric.model.dataclass import dataclass
 from mpiric.model.json_text import is_number, parse_json, read_fields
 from mpiric.model.trial import Outcome, Phase, Split, Trial
 

@@ -14,7 +14,6 @@ import secrets
 import stat
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from types import TracebackType
@@ -23,6 +22,7 @@ from mpiric.host.files import is_file
 from mpiric.host.owned_files import open_directory, open_own
 from mpiric.host.secrets import masked
 from mpiric.host.user_directories import user_directory_or_passwd
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, NoRoomError, NotFoundError
 from mpiric.model.evidence import Verdict
 from mpiric.model.trial import Trial

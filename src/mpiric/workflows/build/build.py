@@ -5,7 +5,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from mpiric.build.candidates import CALLED, Candidate, candidates, shims
@@ -14,6 +14,7 @@ from mpiric.host.host import Host
 from mpiric.host.toolchain import Finished, Toolchain
 from mpiric.lab.lab import Lab, drive
 from mpiric.model.configuration import Configuration
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, NotFoundError, ProgramFailedError
 from mpiric.model.evidence import Verdict
 from mpiric.model.mpi_library import MpiLibrary

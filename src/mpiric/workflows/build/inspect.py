@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from mpiric.abi.serving import MpiRoute, Server, Serving, can_serve, mpi_sonames, route
@@ -22,6 +21,7 @@ from mpiric.host.facts.elf import read_elf
 from mpiric.host.host import Host
 from mpiric.host.owned_files import may_be_replaced, open_new, write_whole
 from mpiric.host.toolchain import Toolchain
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MismatchError
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.mpis import abi_of_program, find_mpis, libraries_needed_by, mpi_calls, mpi_names

@@ -5,7 +5,7 @@ import re
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from mpiric.abi.serving import NetworkRoute, Server, Serving, mpi_sonames
@@ -14,6 +14,7 @@ from mpiric.host.facts.elf import read_elf
 from mpiric.host.installation.native import library_under_name
 from mpiric.host.toolchain import Finished, Toolchain
 from mpiric.launchers import dialects
+from mpiric.model.dataclass import dataclass
 from mpiric.model.job import Meaning
 from mpiric.model.translation import preloads
 from mpiric.tuning.equivalence.output_equivalence import Expectation

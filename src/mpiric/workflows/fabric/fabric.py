@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from mpiric.host.host import Host
 from mpiric.lab.lab import drive
 from mpiric.lab.render import can_be_written, render
 from mpiric.model.configuration import Configuration
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 from mpiric.model.fabric import Fabric, PairClass, Probe, Route, TransportReport
 from mpiric.model.json_text import parse_json

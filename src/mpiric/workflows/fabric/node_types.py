@@ -1,7 +1,6 @@
 """`mpiric fabric` on each node type of a cluster, with separate jobs."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from mpiric.host.files import LARGEST_TEXT_BYTES, read_bounded
 from mpiric.host.host import Host
 from mpiric.host.owned_files import write_whole
 from mpiric.host.packaged import own_command
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, writing
 from mpiric.model.json_text import parse_json
 from mpiric.model.quoting import directive, sh_command, sh_word

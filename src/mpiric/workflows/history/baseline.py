@@ -1,7 +1,6 @@
 """Baselines of a comparison: the runs of a recipe, of a tune of some day, or of records."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from statistics import median
@@ -9,6 +8,7 @@ from typing import Any
 
 from mpiric.host.files import exists, is_directory
 from mpiric.model.configuration import Configuration
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.marks import MarkPair
 from mpiric.model.pace import KeyPace, MarkKey, RunPace

@@ -1,12 +1,12 @@
 """`mpiric history --explore`: results of explored jobs, from the ledger of each series."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from mpiric.host.secrets import hide, masked
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 from mpiric.tuning.explore.evidence import Explored, explored
 from mpiric.tuning.explore.ledger import Ledger

@@ -1,7 +1,6 @@
 """`mpiric history`: list tunes, and compare a program with an earlier run."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from mpiric.lab.lab import Lab, drive
 from mpiric.lab.recording import RECORDS
 from mpiric.launchers import dialects
 from mpiric.model.configuration import Configuration
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MismatchError, MpiricError
 from mpiric.model.job import Job
 from mpiric.model.narrator import Narrator

@@ -7,11 +7,11 @@ candidate names, and the kernel's routes give the network of an address.
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from ipaddress import IPv4Address
 
 from mpiric import launchers
 from mpiric.host.host import Host
+from mpiric.model.dataclass import dataclass
 from mpiric.model.job import Job
 from mpiric.model.machine import Nic
 from mpiric.model.situation import HostNames

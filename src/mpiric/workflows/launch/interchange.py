@@ -1,7 +1,7 @@
 """Preparation of other MPI libraries for a program: under the names it needs, or with translation."""
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from posixpath import basename, dirname
 
@@ -10,6 +10,7 @@ from mpiric.host.host import Host
 from mpiric.host.installation.links import linked_directory
 from mpiric.host.installation.native import native_fortran
 from mpiric.host.installation.stand_ins import fortran_in, functions, stand_in_directory, stand_ins
+from mpiric.model.dataclass import dataclass
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.translation import (
     FORTRAN_NAMES,

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from posixpath import dirname
 
 from mpiric import launchers, mpis
@@ -11,6 +11,7 @@ from mpiric.host.host import HERE, Host
 from mpiric.host.installation.native import library_under_name, native_part
 from mpiric.host.installation.stand_ins import preloaded_stand_in, stand_ins
 from mpiric.machine import read_machine
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MismatchError, NotFoundError
 from mpiric.model.job import Job
 from mpiric.model.json_text import json_lines

@@ -1,7 +1,7 @@
 """The target machine of a mapping, from files, options and records."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +15,7 @@ from mpiric.mapping.machines.costs import measured_distances, with_fabric
 from mpiric.mapping.machines.switches import is_slurm_topology, parse_slurm_topology
 from mpiric.mapping.machines.yaml_file import parse_machine_yaml
 from mpiric.mapping.networks import parse_network
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 from mpiric.model.machine_slots import MachineSlots, MachineSpec
 from mpiric.model.rank_graph import Numbers, RankGraph

@@ -1,7 +1,6 @@
 """Search for a rank order: the engine maps traffic onto a machine, the result is checked and predicted."""
 
 import math
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +8,7 @@ import numpy as np
 from mpiric.host.host import Host
 from mpiric.mapping.engine import EngineProblem, EngineSettings, SharedUse, link_routes, run_engine
 from mpiric.mapping.objectives import engine_task, link_use, objective_value, predicted_time
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 from mpiric.model.machine_slots import MachineSlots, MachineSpec
 from mpiric.model.mapped_ranks import Mapped, OrderCost, OrderProposal

@@ -1,7 +1,7 @@
 """Known rank orders: reading, checking, and conversion for the runtime that applies them."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -9,6 +9,7 @@ from mpiric.host.facts.elf import read_embedded_texts
 from mpiric.host.files import is_file, read_bounded
 from mpiric.host.host import Host
 from mpiric.host.installation.native import native_part
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, NoRuntimeError, NotFoundError
 from mpiric.model.json_text import parse_json, read_fields
 from mpiric.model.rank_order import RankOrderChoice, RankOrders

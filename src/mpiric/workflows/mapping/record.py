@@ -1,7 +1,6 @@
 """Traffic and placement of a record's ranks, as input of the engine."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy.typing as npt
 
 from mpiric.mapping.collectives.decompose import CollectiveTraffic, collective_traffic
 from mpiric.mapping.graph import graph_of
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 from mpiric.model.mapped_ranks import RecordedRun
 from mpiric.model.profile import Message

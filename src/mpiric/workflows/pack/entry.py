@@ -1,9 +1,9 @@
 """The program of a launch line: an executable, or a Python interpreter with a script or module."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from mpiric.host.host import Host
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MismatchError, NotFoundError
 from mpiric.model.job import Job
 

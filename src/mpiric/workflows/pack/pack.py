@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from mpiric import __version__
@@ -11,6 +11,7 @@ from mpiric.host.installation.images import best_format, write_image
 from mpiric.host.packaged import packaged_directory
 from mpiric.host.secrets import masked
 from mpiric.lab.render import render
+from mpiric.model.dataclass import dataclass
 from mpiric.model.job import Job
 from mpiric.model.pack import Content, ContentKind, GlibcNeed, Pack, SettingsNeed
 from mpiric.model.quoting import comment, sh_command, sh_word

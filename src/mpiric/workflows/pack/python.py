@@ -4,11 +4,11 @@ import ast
 import json
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from mpiric.host.files import exists, is_directory, is_file
 from mpiric.host.host import Host
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import NotFoundError
 from mpiric.model.pack import Content, ContentKind, LeftOut
 from mpiric.workflows.pack.entry import PackEntry

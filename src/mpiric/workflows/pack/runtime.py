@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from mpiric import knobs, mpis
@@ -10,6 +10,7 @@ from mpiric.host.host import Host
 from mpiric.host.installation.native import native_part
 from mpiric.lab.render import spellings
 from mpiric.model.configuration import Configuration
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import NotFoundError
 from mpiric.model.mpi_library import AbiFamily
 from mpiric.model.pack import Content, ContentKind, LeftOut, SettingsNeed

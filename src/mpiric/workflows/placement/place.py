@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from mpiric import launchers
 from mpiric.host.files import text_of
@@ -11,6 +11,7 @@ from mpiric.host.host import Host
 from mpiric.host.installation.native import native_part
 from mpiric.machine import load_topology, read_machine
 from mpiric.machine.system import local_gpus
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 from mpiric.model.job import HostSlots
 from mpiric.model.machine import Core, CoreSet, Level, Machine

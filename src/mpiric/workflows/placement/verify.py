@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from mpiric.host.files import exists
@@ -12,6 +12,7 @@ from mpiric.lab.probes import Probe
 from mpiric.machine import read_machine
 from mpiric.machine.running_ranks import see_jobs, see_process
 from mpiric.model.configuration import Configuration
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, NotFoundError, ProgramFailedError
 from mpiric.model.finding import Finding
 from mpiric.model.machine import Machine

@@ -3,13 +3,14 @@
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from mpiric.host.host import Host
 from mpiric.host.installation.identity import altered_parts
 from mpiric.host.packaged import finding_from
 from mpiric.machine import notice
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, after_run
 from mpiric.model.finding import Finding
 from mpiric.model.profile import Advice

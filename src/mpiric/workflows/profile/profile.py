@@ -3,7 +3,7 @@
 import os
 import time
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from mpiric import launchers, mpis
@@ -13,6 +13,7 @@ from mpiric.lab.foreground import Foreground
 from mpiric.lab.probes import WholeRun
 from mpiric.lab.recording import Recorder, recorder_of
 from mpiric.model.configuration import Configuration
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, NotFoundError, after_run
 from mpiric.model.launch import Launch
 from mpiric.model.mpi_library import AbiFamily

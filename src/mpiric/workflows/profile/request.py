@@ -2,13 +2,14 @@
 
 import errno
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from pathlib import Path
 
 from mpiric import launchers
 from mpiric.host.owned_files import read_own
 from mpiric.host.processes.foreground import Output
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, NoRoomError
 from mpiric.model.mpi_library import AbiFamily
 from mpiric.profile import layout

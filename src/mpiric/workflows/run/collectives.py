@@ -1,11 +1,12 @@
 """The request of `mpiric run`, its options for collectives, and the policy of the site."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from mpiric.host.host import Host
 from mpiric.model.configuration import Configuration
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, NoRuntimeError, NotFoundError
 from mpiric.model.policy import COLLECTIVES
 from mpiric.model.situation import Situation, Tuner

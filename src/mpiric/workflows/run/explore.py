@@ -2,7 +2,6 @@
 
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from mpiric.host.host import Host
 from mpiric.host.secrets import masked
 from mpiric.lab.probes import BetweenMarkers
 from mpiric.model.configuration import Configuration
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, after_run
 from mpiric.model.evidence import Verdict
 from mpiric.model.knob import ResultsEffect

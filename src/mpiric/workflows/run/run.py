@@ -1,13 +1,13 @@
 """Run a command with the recipe that fits it, under another MPI, or with knobs set by hand."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from mpiric import knobs, launchers
 from mpiric.host.host import Host
 from mpiric.lab.render import completed, render
 from mpiric.model.configuration import Configuration
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MismatchError, MpiricError, NoRuntimeError, NotFoundError
 from mpiric.model.knob import FilesEffect
 from mpiric.model.launch import Launch

@@ -3,13 +3,14 @@
 import os
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from mpiric import launchers
 from mpiric.host.host import Host
 from mpiric.host.processes.preparing import make_ready
 from mpiric.model.batch import BatchLayout, NodeShape, ScriptCheck, ScriptLine
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 from mpiric.model.launch import Launch
 from mpiric.model.quoting import one_line, sh_command

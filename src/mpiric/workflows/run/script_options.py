@@ -1,13 +1,14 @@
 """The request of a job script, completed by the launch line, the site's defaults and the node's shape."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from posixpath import basename
 
 from mpiric import launchers, mpis
 from mpiric.host.host import Host
 from mpiric.model.batch import NodeShape
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MismatchError, MpiricError
 from mpiric.model.job import Job, Meaning
 from mpiric.model.mpi_library import AbiFamily

@@ -3,7 +3,7 @@
 import shutil
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from mpiric.host.host import Host
@@ -13,6 +13,7 @@ from mpiric.lab.judge import written_by_originals
 from mpiric.lab.probes import BetweenMarkers
 from mpiric.lab.render import render
 from mpiric.model.configuration import Configuration
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 from mpiric.model.recipe import Recipe
 from mpiric.model.run import Run

@@ -8,7 +8,7 @@ round unless the last element has done so. These files are sufficient to continu
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from mpiric.host.owned_files import append
 from mpiric.model.allocation import End
 from mpiric.model.batch import Spread
 from mpiric.model.configuration import Configuration
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MismatchError, MpiricError
 from mpiric.model.json_text import parse_json
 from mpiric.model.run import Run

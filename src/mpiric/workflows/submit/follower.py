@@ -1,13 +1,14 @@
 """Observation of the jobs of a submission while they run."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from mpiric.host.files import exists
 from mpiric.host.host import Host
 from mpiric.host.owned_files import append
 from mpiric.model.allocation import BatchJob, End, Stage
+from mpiric.model.dataclass import dataclass
 from mpiric.model.numbers_in_text import number_of
 from mpiric.schedulers import (
     LOG,

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from mpiric import launchers
@@ -12,6 +12,7 @@ from mpiric.host.host import Host
 from mpiric.host.owned_files import read_own, why_open_to_others, write_whole
 from mpiric.host.packaged import own_command
 from mpiric.model.batch import Spread
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MismatchError, NoRoomError
 from mpiric.model.quoting import sh_word
 from mpiric.schedulers import (

@@ -7,12 +7,12 @@ after round (see `array_rounds`).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from mpiric.host.files import is_file
 from mpiric.host.host import Host
 from mpiric.model.allocation import BatchJob, End
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import ExitCode, MpiricError
 from mpiric.schedulers import (
     LOG,

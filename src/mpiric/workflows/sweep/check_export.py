@@ -8,11 +8,12 @@ that are slower with them are removed from the export, which is then measured ag
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from statistics import geometric_mean
 
 from mpiric.host.facts.time_slices import tick_s
 from mpiric.host.host import Host
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MismatchError
 from mpiric.model.policy import LIBRARY, LearnedPolicy, Line, Measured, Policy, Span
 from mpiric.model.run import Plan

@@ -2,9 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from math import ceil, exp, inf, log, log2
 
+from mpiric.model.dataclass import dataclass
 from mpiric.model.policy import LIBRARY
 from mpiric.tuning.policy.sampling import Subject, SweepPoint, Times, next_points
 from mpiric.workflows.sweep.plan import SweepPlan, in_blocks

@@ -3,12 +3,12 @@
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from math import inf
 
 from mpiric.host.facts.time_slices import tick_s
 from mpiric.host.host import Host
 from mpiric.lab.lab import drive
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import ProgramFailedError
 from mpiric.model.policy import LIBRARY, Measured
 from mpiric.model.run import Plan

@@ -3,10 +3,11 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from mpiric.algorithms.library import algorithms_of, version_numbers
 from mpiric.host.installation.native import native_part
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, ProgramFailedError
 from mpiric.model.json_text import read_fields
 from mpiric.model.mpi_library import MpiLibrary

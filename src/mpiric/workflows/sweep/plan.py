@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from mpiric import mpis
@@ -10,6 +10,7 @@ from mpiric.algorithms.library import algorithms_of, own_algorithms, version_num
 from mpiric.host.host import Host
 from mpiric.host.installation.native import native_part
 from mpiric.lab.lab import drive
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MismatchError, MpiricError
 from mpiric.model.job import Job
 from mpiric.model.mpi_library import MpiLibrary

@@ -1,8 +1,9 @@
 """Options of a sweep, and the collectives that it can measure."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from mpiric.model.dataclass import dataclass
 
 USUAL = (  # most important collectives of applications
     "allgather",

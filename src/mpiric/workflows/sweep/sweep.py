@@ -1,7 +1,7 @@
 """Measure the collectives of a library by size, ranks and ranks per node, and write policies."""
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from mpiric.host.files import is_directory
 from mpiric.host.host import Host
 from mpiric.host.secrets import masked
 from mpiric.lab.lab import drive
+from mpiric.model.dataclass import dataclass
 from mpiric.model.policy import LearnedPolicy, Policy
 from mpiric.tuning.policy import write_learned
 from mpiric.tuning.policy.disturbed import disturbed_points

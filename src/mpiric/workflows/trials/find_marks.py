@@ -5,7 +5,7 @@ original end at the chosen marker. It is valid if all of them have done the same
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
@@ -15,6 +15,7 @@ from mpiric.lab.mark_judge import crossings
 from mpiric.lab.probes import between
 from mpiric.lab.recording import Recorded
 from mpiric.model.configuration import Configuration
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 from mpiric.model.marks import MarkPair, RunMarks
 from mpiric.model.narrator import Narrator

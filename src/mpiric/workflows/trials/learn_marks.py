@@ -6,7 +6,7 @@ loaded into its ranks. A marker that the user has named is the only candidate.
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from mpiric.host.host import Host
@@ -16,6 +16,7 @@ from mpiric.lab.output_follower import EVERY_S, OutputFollower
 from mpiric.lab.probes import WholeRun
 from mpiric.lab.recording import Recorded
 from mpiric.model.configuration import Configuration
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 from mpiric.model.marks import MarkPair
 from mpiric.model.pace import KeyPace, MarkKey, RunPace

@@ -1,6 +1,6 @@
 """Observation of the unchanged command: a few runs show its results, its duration and its ranks."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
@@ -11,6 +11,7 @@ from mpiric.lab.lab import Lab
 from mpiric.lab.recording import Recorded
 from mpiric.lab.render import render
 from mpiric.model.configuration import Configuration
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 from mpiric.model.job import Job
 from mpiric.model.narrator import Narrator

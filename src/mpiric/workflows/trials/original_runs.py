@@ -1,6 +1,6 @@
 """Runs of the unchanged command, as many as fit into the budget."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import inf
 from pathlib import Path
 from statistics import median_low
@@ -9,6 +9,7 @@ from mpiric.host.processes.early_end import EarlyEnd, after
 from mpiric.host.secrets import masked
 from mpiric.lab.probes import WholeRun
 from mpiric.model.configuration import Configuration
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, ProgramFailedError
 from mpiric.model.run import Plan, Run
 from mpiric.model.trial import Outcome, Phase, Trial

@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from mpiric import knobs, mpis
@@ -21,6 +21,7 @@ from mpiric.lab.probes import WholeRun
 from mpiric.lab.recording import Recorded, Recorder, read_recorded, recorder_of
 from mpiric.model.behaviour import Behaviour
 from mpiric.model.configuration import Configuration
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 from mpiric.model.profile import FileTotal
 from mpiric.model.quoting import sh_command

@@ -3,7 +3,7 @@
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from mpiric.host.files import exists
@@ -13,6 +13,7 @@ from mpiric.lab.directory_runs import UsersDirectory
 from mpiric.lab.judge import Judge
 from mpiric.lab.lab import Lab
 from mpiric.lab.probes import Probe
+from mpiric.model.dataclass import dataclass
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
 from mpiric.model.trial import Trial

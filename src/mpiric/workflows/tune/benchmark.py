@@ -9,7 +9,7 @@ suffices for all candidates, the fastest ones in the program's own calls come fi
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timezone
 from math import inf
 from pathlib import Path
@@ -20,6 +20,7 @@ from mpiric.host.host import Host
 from mpiric.host.secrets import masked
 from mpiric.lab.lab import drive
 from mpiric.lab.render import line_without_program
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 from mpiric.model.narrator import Narrator
 from mpiric.model.policy import LIBRARY, REDUCING, UNSIZED, LearnedKey, LearnedPolicy, Measured

@@ -1,10 +1,11 @@
 """TuneRequest: the options of a tune."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from mpiric.model.batch import Spread
+from mpiric.model.dataclass import dataclass
 from mpiric.model.situation import Allowed
 from mpiric.plans.effort import NORMAL, Effort
 from mpiric.tuning.marks.named import NamedMark

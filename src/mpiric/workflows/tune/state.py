@@ -1,12 +1,13 @@
 """TuneState: a tune between its first runs and its result."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import inf
 
 from mpiric.host.isolation.working_copies import WorkingCopies
 from mpiric.lab.lab import Lab, LoggedTrials
 from mpiric.lab.recording import Recorded
 from mpiric.model.configuration import Configuration
+from mpiric.model.dataclass import dataclass
 from mpiric.model.evidence import Evidence
 from mpiric.model.finding import Finding
 from mpiric.model.narrator import Narrator

@@ -8,7 +8,7 @@ from mpiric.host.facts.file_search import matching
 from mpiric.host.facts.hwloc import HwlocDiedError, redirections
 from mpiric.host.files import exists, why_unreadable
 from mpiric.host.host import Host
-from mpiric.host.installation.prefixes import homes
+from mpiric.host.installation.homes import homes
 from mpiric.machine.topology_sysfs import read_sysfs_topology
 from mpiric.machine.topology_xml import MOST_PUS, check_topology, read_topology
 from mpiric.model.errors import MpiricError, NotFoundError

@@ -7,7 +7,7 @@ from posixpath import basename, dirname
 
 from mpiric.host.facts.file_search import linker_cache, matching
 from mpiric.host.host import HERE, Host
-from mpiric.host.installation.prefixes import homes
+from mpiric.host.installation.homes import homes
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.mpis._file_drivers import file_drivers
 from mpiric.mpis._implementation import (

@@ -6,7 +6,7 @@ from posixpath import basename, dirname
 
 from mpiric.host.facts.file_search import linker_cache, matching
 from mpiric.host.host import Host
-from mpiric.host.installation.prefixes import homes
+from mpiric.host.installation.homes import homes
 from mpiric.model.dataclass import dataclass
 from mpiric.mpis._implementation import fields_of
 from mpiric.mpis._modules import module_prefixes

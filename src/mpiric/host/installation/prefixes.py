@@ -1,4 +1,4 @@
-"""Prefixes of MPI libraries from PyPI: location and atomic installation."""
+"""Atomic installation of MPI libraries from PyPI into prefixes."""
 
 import contextlib
 import errno
@@ -7,19 +7,17 @@ import json
 import os
 import shutil
 import stat
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from mpiric.host.files import exists, is_directory, is_file
+from mpiric.host.installation.homes import MARK
 from mpiric.host.installation.links import loadable_directory
 from mpiric.host.installation.wheels import fetch_wheels, no_room_or, unpack_wheel
 from mpiric.host.owned_files import open_own
-from mpiric.host.user_directories import named_path, user_directory_or_passwd
 from mpiric.model.mpi_library import MpiPackage
 
-MARK = ".mpiric.json"  # written last: a prefix without it is incomplete
 _SYSTEM_LIBRARIES = (
     "usr/lib/*-linux-gnu",
     "lib/*-linux-gnu",
@@ -28,32 +26,6 @@ _SYSTEM_LIBRARIES = (
     "usr/lib",
     "usr/local/lib",
 )
-
-
-def homes(environ: Mapping[str, str]) -> tuple[Path, ...]:
-    """Return the directories of prefixes; `mpiric mpi install` writes to the first one.
-
-    MPIRIC_MPI_HOME replaces all others. The default is the user's data directory, then mpiric's Python
-    environment, which `make setup` uses: it is removed together with the `.venv` of its checkout.
-    """
-    if chosen := named_path(environ, "MPIRIC_MPI_HOME"):
-        return (chosen,)
-    data, of_python = user_directory_or_passwd(environ, "data"), Path(sys.prefix) / "share/mpiric/mpi"
-    return (Path(data) / "mpiric/mpi", of_python) if data else (of_python,)
-
-
-def installed_prefixes(environ: Mapping[str, str]) -> dict[str, Path]:
-    """Return the prefix of each MPI library from PyPI by label; the first home has precedence.
-
-    Prefixes in the data directory that belong to a user other than this one or root are ignored.
-    """
-    prefixes: dict[str, Path] = {}
-    for home in homes(environ):
-        is_chosen = bool(environ.get("MPIRIC_MPI_HOME")) or home.is_relative_to(sys.prefix)
-        for mark in sorted(home.glob(f"[!.]*/{MARK}")):
-            if is_chosen or mark.parent.stat().st_uid in (0, os.geteuid()):
-                prefixes.setdefault(mark.parent.name, mark.parent)
-    return prefixes
 
 
 def install_package(package: MpiPackage, home: Path) -> Path:

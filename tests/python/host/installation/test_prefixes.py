@@ -12,7 +12,8 @@ import pytest
 from tests.support.small_wheels import write_wheel
 
 from mpiric.host.installation import prefixes
-from mpiric.host.installation.prefixes import homes, install_package, installed_prefixes
+from mpiric.host.installation.homes import homes, installed_prefixes
+from mpiric.host.installation.prefixes import install_package
 from mpiric.model.errors import NotFoundError
 from mpiric.model.mpi_library import MpiPackage, WheelPart
 

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from tests.support.users import ROOT, Machine, User, users
 
-BUILT = (".venv", "build/programs", "src/mpiric/_native", "src/mpiric/report/library")
+BUILT = (".venv", "build/programs", "build/native", "src/mpiric/_native", "src/mpiric/report/library")
 ARGUMENTS = ("tests/security", "tests/python", "tests/system")
 
 

@@ -47,12 +47,19 @@ def kind(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
+def _link_or_copy(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:  # another file system
+        shutil.copy2(source, target)
+
+
 @pytest.fixture
 def mpiric(kind: str, tmp_path: Path, environment: dict[str, str]) -> Run:
     """`mpiric ARGS…` of an installation of its own, whose library to preload is gone or no longer whole."""
     place = tmp_path / "installed"
     skipped = shutil.ignore_patterns(*(["_native"] if kind == "gone" else []))
-    shutil.copytree(ROOT / "src/mpiric", place / "mpiric", ignore=skipped, copy_function=os.link)
+    shutil.copytree(ROOT / "src/mpiric", place / "mpiric", ignore=skipped, copy_function=_link_or_copy)
     (tmp_path / "spec").symlink_to(ROOT / "spec")  # same location as in a checkout
     if kind != "gone":
         library = place / "mpiric/_native/mpich/libmpiric.so"

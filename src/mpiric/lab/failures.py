@@ -10,6 +10,7 @@ from typing import Protocol
 
 from mpiric.host.host import Host
 from mpiric.model.allocation import Allocation
+from mpiric.model.amount import counted
 from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import ExitCode, MpiricError
@@ -145,7 +146,7 @@ class Reliability:
         """Return a sentence on the failure counts of a configuration and of the original."""
         failures, original = self.failures[trial.configuration, trial.outcome], Configuration()
         return (
-            f"{trial.reason} in {failures} of {self.runs[trial.configuration]} runs, "
+            f"{trial.reason} in {failures} of {counted(self.runs[trial.configuration], 'run')}, "
             f"the command as it is in {self.failures[original, trial.outcome]} of {self.runs[original]}"
         )
 
@@ -156,7 +157,7 @@ class Reliability:
         runs = self.runs[original]
         descriptions = {Outcome.TIMED_OUT: "did not end", Outcome.FAILED: "failed"}
         return tuple(
-            f"the command itself {descriptions[outcome]} in {count} of {runs} runs"
+            f"the command itself {descriptions[outcome]} in {count} of {counted(runs, 'run')}"
             for outcome in FAILURES
             if (count := self.failures[original, outcome])
         )

@@ -27,6 +27,11 @@ def size(value: float) -> str:
     return f"{value:.3g} {units[0]}" if abs(value) < 1000 else f"{value:.0f} {units[0]}"
 
 
+def counted(number: int, word: str) -> str:
+    """Return a number with its noun: ``1 core``, ``2 cores``."""
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
 def share(value: float) -> str:
     """Return a share as a percentage: ``34 %``, ``3.4 %``, ``0.34 %``, and ``< 0.01 %`` below that."""
     if 0 < value < 1e-4:

@@ -57,8 +57,3 @@ def ranks_text(processes: Iterable[ProcessSeen]) -> str:
     if not numbers:
         return ", ".join(f"process {process.pid}" for process in every)
     return f"rank{'s' if len(numbers) > 1 else ''} {pu_list(numbers)}"
-
-
-def counted(number: int, word: str) -> str:
-    """Return a number with its noun: ``1 core``, ``2 cores``."""
-    return f"{number} {word}{'' if number == 1 else 's'}"

@@ -4,10 +4,10 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterable
 from dataclasses import replace
 
+from mpiric.model.amount import counted
 from mpiric.model.errors import MpiricError
 from mpiric.model.machine import Core, Cores, CoreSet, Level, Topology
 from mpiric.model.placement import Bandwidth, Gpu, HardwareThreads, PlacementRequest, Plan, Saturation, Seat
-from mpiric.placement.node import counted
 from mpiric.placement.policies import PlacementDemand, policy_named
 from mpiric.placement.policies.near_gpu import gpu_of
 from mpiric.placement.saturation import rule_of_thumb, saturation_of

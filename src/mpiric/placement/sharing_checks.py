@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
+from mpiric.model.amount import counted
 from mpiric.model.finding import Finding
 from mpiric.model.placement import ProcessSeen
 from mpiric.model.pu_set import pu_list
-from mpiric.placement.node import Node, counted, ranks_text, reach, thread_count
+from mpiric.placement.node import Node, ranks_text, reach, thread_count
 
 _MORE_CORES = (
     "request {} on each node: srun and #SBATCH --cpus-per-task={} (the number is per rank), docker --cpus; "

@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
+from mpiric.model.amount import counted
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 from mpiric.model.machine import CoreSet
 from mpiric.model.placement import HardwareThreads, PlacementRequest, Saturation
-from mpiric.placement.node import counted
 from mpiric.placement.policies.bandwidth import saturating
 
 

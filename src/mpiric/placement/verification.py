@@ -3,11 +3,12 @@
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 
+from mpiric.model.amount import counted
 from mpiric.model.finding import Finding
 from mpiric.model.placement import Plan, ProcessSeen
 from mpiric.model.pu_set import pu_list
 from mpiric.placement.memory_checks import far_memory, first_touch
-from mpiric.placement.node import Node, counted, ranks_text, reach, thread_count, workers
+from mpiric.placement.node import Node, ranks_text, reach, thread_count, workers
 from mpiric.placement.sharing_checks import other_jobs, same_cores, too_small
 
 

@@ -226,7 +226,7 @@ class SmallestAnswer:
         if self.plan.is_rejected(answer):
             return False
         error = self._errors(self.units).main
-        return self.plan.budget.fits(last.run_s, 2 * self.plan.rule.fewest_pairs(error))
+        return self.plan.budget.fits(last.run_s, 2 * self.plan.rule.clear_pairs(error))
 
 
 def _has_room(plan: ProofPlan, units: int) -> bool:

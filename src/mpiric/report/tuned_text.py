@@ -6,7 +6,7 @@ from math import isinf
 from rich.console import Console
 from rich.text import Text
 
-from mpiric.model.amount import show_duration
+from mpiric.model.amount import counted, show_duration
 from mpiric.model.evidence import Evidence, Verdict
 from mpiric.model.quoting import sh_command
 from mpiric.model.tuned import STEPS, BestSoFar, RunTimes, SplitGain, Tuned
@@ -205,7 +205,7 @@ def _needless(tuned: Tuned) -> Iterator[tuple[int, Text]]:
 def _effort(tuned: Tuned) -> str:
     tried = f"; tried: {', '.join(tuned.tried)}" if tuned.tried else ""
     around = f", including {show_duration(tuned.around_runs_s)} between runs" if tuned.around_runs_s else ""
-    spent = f"{tuned.runs} runs, {tuned.core_hours:.2g} core-hours"
+    spent = f"{counted(tuned.runs, 'run')}, {tuned.core_hours:.2g} core-hours"
     return f"{spent}, in {show_duration(tuned.elapsed_s)}{around}{tried}"
 
 

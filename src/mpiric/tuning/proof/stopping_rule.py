@@ -2,7 +2,7 @@
 
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
-from mpiric.tuning.proof import confidence_sequence
+from mpiric.tuning.proof import confidence_sequence, separation
 
 _COMEBACK = 0.1  # share of the error that is reserved for proving a setting that was dropped too early
 
@@ -47,7 +47,12 @@ class StoppingRule:
         part = total * (_COMEBACK if comeback else 1 - _COMEBACK) / 2
         return Errors(part, part / units)
 
+    def clear_pairs(self, error: float | None = None) -> int:
+        """Return the number of pairs that decide if the difference exceeds the scatter of runs."""
+        block = separation.block_pairs(1 - self.confidence if error is None else error)
+        return max(self.min_pairs, block)
+
     def fewest_pairs(self, error: float | None = None) -> int:
-        """Return the least number of pairs with which a verdict is possible."""
+        """Return the least number of pairs that decide one after the other, whatever the scatter of runs."""
         fewest = confidence_sequence.fewest_pairs(1 - self.confidence if error is None else error)
         return max(self.min_pairs, fewest)

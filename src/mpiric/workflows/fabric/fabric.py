@@ -14,6 +14,7 @@ from mpiric.host.files import LARGEST_TEXT_BYTES, read_bounded
 from mpiric.host.host import Host
 from mpiric.lab.lab import drive
 from mpiric.lab.render import can_be_written, render
+from mpiric.model.amount import counted
 from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
@@ -124,7 +125,7 @@ def _examined(
     routes, reports = yield from _measure_routes(situation, host, report, default, say)
     chosen, gains, again = yield from _compare_with_default(situation, host, routes, request, say)
     if request.keep > 1:
-        say(f"{request.keep - 1} more runs without changes, for the baseline")
+        say(f"{counted(request.keep - 1, 'more run')} without changes, for the baseline")
     probes = [*default.probes]
     for _ in range(request.keep - 1):
         route, _ = yield from probe_route(Configuration(), situation, host)

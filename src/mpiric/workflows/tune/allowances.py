@@ -5,6 +5,7 @@ from math import inf
 
 from mpiric.lab.judge import cores_used
 from mpiric.lab.render import render
+from mpiric.model.amount import counted
 from mpiric.model.configuration import Configuration
 from mpiric.model.situation import Situation
 from mpiric.model.trial import Trial
@@ -43,7 +44,7 @@ def search_budget(
     def proof_s() -> float:
         if keeps is not None and not keeps():
             return 0.0
-        if rule.fewest_pairs() * pair_s() > left_s and explores():
+        if rule.clear_pairs() * pair_s() > left_s and explores():
             return _LIKELY_SHARE * left_s
         return min(max(pairs * pair_s(), _PROOF_SHARE * left_s), _MOST_FOR_PROOF * left_s)
 
@@ -72,7 +73,7 @@ def proof_shortfall(budget: Budget, run_s: float, rule: StoppingRule, best_s: fl
 
     Half of the runs take ``run_s`` (the original), half ``best_s`` (a candidate).
     """
-    pairs, answer_s = rule.fewest_pairs(), min(run_s, best_s)
+    pairs, answer_s = rule.clear_pairs(), min(run_s, best_s)
     needed_s = pairs * (run_s + answer_s)
     runs = budget.remaining_runs
     if runs is not None and runs < 2 * pairs + 2:
@@ -106,11 +107,11 @@ def expected_price(state: TuneState) -> str:
     if not values:
         return ""
     searched = values.count(True) + min(values.count(False), _UNPROMISING_TRIED) + _CONFIRMING
-    runs = searched + 2 * state.request.rule.fewest_pairs()
+    runs = searched + 2 * state.request.rule.clear_pairs()
     fit = state.budget.runs_that_fit(max(state.run_s, 1e-3))
     limited = " (the budget ends it there)" if fit < runs else ""
     hours = min(runs, fit) * state.run_s * _cores(state.situation) / 3600
-    return f"expected: about {min(runs, fit)} more runs, {hours:.2g} core-hours{limited}"
+    return f"expected: about {counted(min(runs, fit), 'more run')}, {hours:.2g} core-hours{limited}"
 
 
 def _cores(situation: Situation) -> int:

@@ -9,6 +9,7 @@ from functools import partial
 from statistics import median
 from typing import Any
 
+from mpiric.model.amount import counted
 from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Share
 from mpiric.model.run import Plan
@@ -100,7 +101,10 @@ def _announce(state: TuneState) -> None:
     if request.site and not state.space.dimensions:
         state.note("nothing was tried: no setting that applies here would hold for every program (--site)")
     needless = f", {len(state.cannot_matter)} cannot matter here" if state.cannot_matter else ""
-    state.narrator.phase(f"Searching: {len(state.space.dimensions)} knobs apply{needless}")
+    knobs = len(state.space.dimensions)
+    state.narrator.phase(
+        f"Searching: {counted(knobs, 'knob')} {'applies' if knobs == 1 else 'apply'}{needless}"
+    )
     if price := expected_price(state):
         state.narrator.say(price)
     for option, names in withheld(state.situation, request.only, request.without).items():

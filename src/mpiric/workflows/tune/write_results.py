@@ -233,7 +233,7 @@ def _best_so_far(state: TuneState, evidence: Evidence | None) -> BestSoFar | Non
     )
     if best is None:
         return None
-    missing = state.request.rule.fewest_pairs()
+    missing = state.request.rule.clear_pairs()
     return BestSoFar(
         best.configuration,
         best.expected_ratio,

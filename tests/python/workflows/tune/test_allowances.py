@@ -68,10 +68,10 @@ def test_a_benchmark_takes_a_part_of_the_job_it_is_made_in():
 
 
 def test_the_estimate_for_a_proof_of_a_fast_candidate_is_shorter():
-    remaining = Budget(150.0, clock=lambda: 0.0)
-    assert "18 runs of 14 s" in proof_shortfall(remaining, 14.0, StoppingRule())
+    remaining = Budget(100.0, clock=lambda: 0.0)
+    assert "12 runs of 14 s" in proof_shortfall(remaining, 14.0, StoppingRule())
     assert not proof_shortfall(remaining, 7.0, StoppingRule(), 2.0)
-    assert "18 runs of 14 and of 2 s by turns" in proof_shortfall(remaining, 14.0, StoppingRule(), 2.0)
+    assert "12 runs of 14 and of 2 s by turns" in proof_shortfall(remaining, 14.0, StoppingRule(), 2.0)
 
 
 def test_where_no_proof_fits_the_search_gets_most_while_knobs_are_left_to_try():

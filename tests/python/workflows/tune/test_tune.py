@@ -160,7 +160,7 @@ def test_no_more_runs_are_made_than_allowed(tune, limit):
 
 
 def test_too_few_runs_for_a_proof_are_reported(tune):
-    assert any("a proof takes at least 18 runs" in note for note in tune(max_runs=12).notes)
+    assert any("a proof takes at least 12 runs" in note for note in tune(max_runs=10).notes)
 
 
 def test_a_tune_ends_with_its_budget(tune):

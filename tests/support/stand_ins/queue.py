@@ -143,7 +143,7 @@ def _run_once(record, variables):
     key = record["key"]
     limit_s = setting("limit_s")
     (STATE / f"{key}.requeue").unlink(missing_ok=True)
-    log = Path(record["log"] or os.devnull)
+    log = STATE / (record["log"] or os.devnull)
     with log.open("ab") as file:
         process = subprocess.Popen(
             ["/bin/sh", str(STATE / f"{key}.sh")], env={**record["environment"], **variables(record)},

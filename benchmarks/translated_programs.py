@@ -31,10 +31,11 @@ from mpiric.tuning.proof.confidence_sequence import centre
 
 GOAL = 0.01
 NATIVE, TRANSLATED, BACK = "native", "translated", "there and back"
+# Size of messages: IMB's logarithms, factor of the number of calls.
 SIZES = {
     "8 B": ("3:3", 16),
     "64 KiB": ("16:16", 1),
-}  # size of messages: IMB's logarithms, factor of the number of calls
+}
 COLUMNS = {
     "mpi": "MPI",
     "program": "program",

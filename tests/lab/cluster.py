@@ -64,6 +64,7 @@ def _build(directory: Path, *, outlives: bool) -> None:
     command = ["unshare", "--fork", "--kill-child", "--pid", "--net", "--uts", "--ipc", "--mount"]
     command += ["--propagation", "private", "--", sys.executable, "-m", state.SUPERVISOR]
     with (directory / "log").open("wb") as log:
+        # Avoid Popen's warning about a child that is still running.
         subprocess.Popen(
             [*command, str(directory), str(tells), str(hears)],
             stdin=subprocess.DEVNULL,
@@ -73,7 +74,7 @@ def _build(directory: Path, *, outlives: bool) -> None:
             env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
             pass_fds=(tells, hears),
             start_new_session=True,
-        ).returncode = 0  # nobody's child from here on
+        ).returncode = 0
     os.close(tells)
     os.close(hears)
     output = b""

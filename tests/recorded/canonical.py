@@ -46,9 +46,8 @@ class Names:
 
 def call_text(answer: Answer, names: Names) -> str:
     """A call of the command line: its exit status, standard output and messages."""
-    stdout = "".join(
-        f"{line.rstrip(' ')}\n" for line in answer.stdout.splitlines()
-    )  # tables pad their last column
+    # Tables pad their last column.
+    stdout = "".join(f"{line.rstrip(' ')}\n" for line in answer.stdout.splitlines())
     if stdout.startswith(("{", "[")):
         stdout = json.dumps(json.loads(stdout), indent=1, ensure_ascii=False) + "\n"
     parts = [f"$ mpiric {' '.join(answer.argv)}\n", f"exit status {answer.status}\n"]

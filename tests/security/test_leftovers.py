@@ -142,6 +142,7 @@ HELLO = '#include <stdio.h>\nint main(void) { return puts("hello") < 0; }\n'
 FORTRAN = 'program hello\n  print *, "hello"\nend program\n'
 
 # The last word is a file in the home; behind "--" two ranks start it, and "" is the launch line alone.
+# These start no MPI program.
 PLAIN_VERBS = (
     ("machine",),
     ("mpi", "list"),
@@ -156,7 +157,7 @@ PLAIN_VERBS = (
     ("extract", "--target", "v3", "-o", "plain", "fat"),
     ("build", "--try-compilers", "--run", "./hello", "--repeats", "1", "--", "make"),
     ("history", "--store", "store"),
-)  # these start no MPI program
+)
 TUNE = ("tune", "--store", "store", "--try-all", "--only")
 SHORT_VERBS = (
     ("run", "--no-recipe", "--", "ring"),

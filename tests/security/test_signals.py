@@ -18,10 +18,11 @@ SOURCE = Path(__file__).parents[1] / "system/runtime_programs/received_signals.c
 MPIRIC = Path(sys.executable).with_name("mpiric")
 WAIT_S = 120
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
+# Remains of ranks that a signal ended.
 LEFT_BY_LIBRARIES = (
     "/dev/shm/mpich_shm_",
     "/tmp/hydra_hwloc_xmlfile_",
-)  # remains of ranks that a signal ended
+)
 VERBS = {"run": ("--no-recipe",), "profile": ("--quiet", "-o", "record")}
 
 

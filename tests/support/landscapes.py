@@ -9,12 +9,13 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.tuning.search.space import Dimension, SearchSpace
 
+# Settings a knob: 256, 256, 243 and 256 configurations.
 SHAPES = (
     (3, 3, 3, 3),
     (1,) * 8,
     (2,) * 5,
     (7, 3, 3, 1),
-)  # settings a knob: 256, 256, 243 and 256 configurations
+)
 
 
 @dataclass

@@ -144,9 +144,8 @@ def test_a_killed_program_has_lost_no_more_than_the_buffers(compiled, environmen
                 time.sleep(0.01)
             time.sleep(moment_ms / 1000)
             os.kill(int(progress.with_suffix(".pid").read_text()), signal.SIGKILL)
-        written = (
-            progress.stat().st_size
-        )  # each write of 100 bytes to the file of progress by a byte elsewhere
+        # Before each write of 100 bytes to this file, one byte is written to another file.
+        written = progress.stat().st_size
         content = data.read_bytes()
         assert written * 100 - buffer - 100 <= len(content)
         assert (

@@ -9,6 +9,7 @@ from mpiric.build.targets import generic_features
 from mpiric.host.packaged import packaged_names, packaged_table
 from mpiric.model.errors import MpiricError
 
+# Specific families before the general ones.
 _ORDER = (
     "aocc",
     "cray",
@@ -17,7 +18,7 @@ _ORDER = (
     "nvhpc",
     "clang",
     "gcc",
-)  # specific families before the general ones
+)
 
 
 # Code for one length of SVE vectors is wrong on a CPU with another, and HWCAP does not tell the length.

@@ -40,9 +40,8 @@ class BatchScheduler(Scheduler):
     title = ""  # official spelling
     submitter = ""  # the command that submits
     launcher = ""  # the scheduler's own, which takes host lists in its syntax
-    library_launcher = (
-        ""  # launcher of the MPI library that finds a job's hosts, for schedulers without their own
-    )
+    # Launcher of the MPI library that finds a job's hosts, for schedulers without their own.
+    library_launcher = ""
     directive = ""  # prefix of its lines in a script
     comments_beside = False  # whether a directive may be followed by a comment
     shell_lines: tuple[str, ...] = ()  # lines of sh before a command of mpiric runs in a job

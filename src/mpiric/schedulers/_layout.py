@@ -49,7 +49,8 @@ def plan_layout(request: LayoutRequest, shape: NodeShape) -> BatchLayout:
         )
     on_socket = -(-per_node // shape.sockets)
     cores_per_rank = max(cores_per_rank, shape.cores_per_socket // on_socket)
-    leaves_cores = cores_per_rank * on_socket < shape.cores_per_socket  # where the next rank would begin
+    # True if the next rank would begin on cores that are left on the socket.
+    leaves_cores = cores_per_rank * on_socket < shape.cores_per_socket
     return BatchLayout(
         nodes,
         ranks,

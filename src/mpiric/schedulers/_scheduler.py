@@ -85,9 +85,8 @@ class SubmitSettings:
     environment: Mapping[str, str | None] = field(default_factory=dict)
 
 
-_CLOCK = re.compile(
-    r"(?:([0-9]{1,9})-)?(?:([0-9]{1,9}):)?([0-9]{1,9}):([0-9]{1,9})"
-)  # [days-][hours:]minutes:seconds
+# [days-][hours:]minutes:seconds
+_CLOCK = re.compile(r"(?:([0-9]{1,9})-)?(?:([0-9]{1,9}):)?([0-9]{1,9}):([0-9]{1,9})")
 
 
 def clock_s(text: str) -> float | None:

@@ -57,9 +57,8 @@ def qsub(words):
     ranks = [
         (int(chunk[0]), int(own.get("mpiprocs", "1"))) for chunk, own in zip(chunks, settings, strict=True)
     ]
-    spread = resources.get("place", "free").startswith(
-        "scatter"
-    )  # free: the few ranks of a test fit one host
+    # Free: the few ranks of a test fit one host.
+    spread = resources.get("place", "free").startswith("scatter")
     indices, at_once = array(given.J) if given.J else ((), 0)
     dependencies = [each.removeprefix("depend=afterany:") for each in given.W if each.startswith("depend=")]
     job = queue.submit(

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from mpiric.model.quoting import one_line
+
 _NAN = re.compile(rb"(?<![\w.])[-+]?nan(\(\w*\))?(?![\w.-])", re.IGNORECASE)
 _LONGEST_LINE = 1 << 16
 _SHOWN_CHARACTERS = 120
@@ -63,4 +65,4 @@ def first_nan_of(directory: Path, names: Iterable[str], since_s: float) -> str:
 
 def _shown(line: bytes) -> str:
     text = line.decode(errors="replace").strip()
-    return "".join(char if char.isprintable() else " " for char in text)[:_SHOWN_CHARACTERS]
+    return one_line(text.replace("\t", " "))[:_SHOWN_CHARACTERS]

@@ -23,11 +23,12 @@ from mpiric.model.translation import (
 from mpiric.workflows.launch.conformance import conforming
 from mpiric.workflows.launch.loadable import two_families
 
+# Prefixes of internal symbols that a Fortran library imports from its C library.
 _INSIDE = (
     "MPII_",
     "MPIR_",
     "impi_",
-)  # prefixes of internal symbols that a Fortran library imports from its C library
+)
 
 
 def ready_to_serve(

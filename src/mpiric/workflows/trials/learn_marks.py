@@ -56,9 +56,8 @@ class MarkOptions:
     after_s: float = 0.0  # earliest time of a marker in a run
     length_s: float | None = None  # duration of the production run to forecast
     named: NamedMark | None = None  # marker of --mark
-    fixed: tuple[MarkPair, MarkWindow, str] | None = (
-        None  # markers of an interrupted tune or a baseline, and the reason
-    )
+    # Markers of an interrupted tune or a baseline, and the reason.
+    fixed: tuple[MarkPair, MarkWindow, str] | None = None
     required: bool = False  # complete runs would be useless
     whole_marks: int | None = None  # number of calls in a complete run of an interrupted tune
 

@@ -147,7 +147,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a test that takes `mpi` with each installed MPI library, or only the newest ones (`newest_only`)."""
+    """Run a test that takes `mpi` with each installed MPI library, or only the newest (`newest_only`)."""
     if "mpi" in metafunc.fixturenames:
         mpis = mpis_here()
         newest = {mpi.implementation: mpi.label for mpi in sorted(mpis, key=lambda mpi: mpi.label)}

@@ -52,7 +52,7 @@ def write(name: str, text: str) -> Action:
 
 
 def cut(events: int, torn: int = 0) -> Action:
-    """Return an action that cuts the log after some events and ``torn`` bytes of the next one, as a crash does."""
+    """Return an action that cuts the log after some events and ``torn`` bytes of the next one."""
 
     def act(world: World) -> None:
         path = logs(world.place)[-1]

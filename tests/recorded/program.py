@@ -203,7 +203,7 @@ class Program:
                 finalized_s=whole_s,
                 times_s=times.times_s if "," in mark else (),
                 stride=times.stride,
-                whole=False,
+                has_tables=False,
             )
             return
         if not effect.reaches_mark:

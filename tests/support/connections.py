@@ -1,4 +1,4 @@
-"""What an MPI library and the layers below it print of a run's transports, read as the workflows read it."""
+"""Transports of a run according to the output of an MPI library and the layers below it."""
 
 from mpiric.fabric.library_output import read_report
 from mpiric.model.fabric import TransportReport

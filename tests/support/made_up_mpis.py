@@ -1,4 +1,4 @@
-"""Hosts made up from a few installations: prefix, library, what it answers, what its launcher answers."""
+"""Made-up hosts with installations of MPI: prefix, library, and the printed versions."""
 
 from dataclasses import dataclass, field
 
@@ -10,7 +10,7 @@ from mpiric.mpis._describe import ASK_VERSION
 
 @dataclass(frozen=True)
 class Installed:
-    """One MPI: files below a prefix."""
+    """MPI installation: files below a prefix."""
 
     prefix: str
     says: str
@@ -23,7 +23,7 @@ class Installed:
 
 @dataclass
 class MadeUp:
-    """What a host holds; `host()` gives it."""
+    """Content of a made-up host, which `host()` returns."""
 
     installed: tuple[Installed, ...]
     environ: dict[str, str] = field(default_factory=dict)

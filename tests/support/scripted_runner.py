@@ -107,7 +107,9 @@ class ScriptedRunner(Runner):
     def _leave_marks(self, directory: Path, start_s: float, wall_s: float) -> None:
         """Leave marks of a run that was started at 0 of CLOCK_MONOTONIC and ends with MPI_Finalize."""
         begun_s = time.time() - time.monotonic() + start_s - INIT_S
-        marks_file(directory, world=1, state=2, begun_s=begun_s, finalized_s=wall_s - start_s, whole=False)
+        marks_file(
+            directory, world=1, state=2, begun_s=begun_s, finalized_s=wall_s - start_s, has_tables=False
+        )
 
     def _behaviour(self, launch: Launch, number: int) -> Behaviour:
         if number in self.nth:

@@ -1,8 +1,8 @@
-"""Three ordinary users of one machine: `owner`, who runs mpiric, with `other` and `stranger`.
+"""Three ordinary users of one machine: `owner`, who runs mpiric, `other` and `stranger`.
 
-Their processes run with a numeric user of their own and without capabilities. They see this checkout and its
-Python read-only, homes of their own, and a /tmp and /dev/shm that belong to the three alone, so that a test
-can compare all names there before and after. ``project`` is a directory of the group that `owner` and `other`
+Their processes run with separate user ids and without capabilities. They see this checkout and its Python
+read-only, their own homes, and a private /tmp and /dev/shm that only the three share, so that a test can
+compare all names in them before and after. ``project`` is a directory of the group that `owner` and `other`
 share, group-writable and without the sticky bit, where the kernel does not protect from links.
 """
 
@@ -21,7 +21,7 @@ from tests.conftest import clean_environment
 
 ROOT = Path(__file__).parents[2]
 USERS = ("root", "mounts", "setpriv", "unshare")  # capabilities that `users` needs
-# Of this process of the tests alone: what one user has left is found by its numeric id.
+# Ids that are unique to this test process: leftovers of a user are found by the numeric id.
 GROUP = 40000 + os.getpid() % 6000 * 4
 FIRST_UID = GROUP + 1
 _CHECKOUT = ".checkout"

@@ -49,7 +49,7 @@ class SlurmHost:
         return None
 
     def run(self, argv: Sequence[str], **_: object) -> Completed:
-        self.asked.append(tuple(argv))
+        self.commands.append(tuple(argv))
         answers = self.answers.get(argv[0])
         if not answers:
             return Completed(127, "", "not found")

@@ -67,8 +67,8 @@ def test_random_calls_return_the_same_and_leave_the_same_files(seed, run, compil
         place = tmp_path / name
         (place / "work").mkdir(parents=True)
         before = ["-outfile-pattern", place / "out.%r"]
-        words = (seed, 1500, place / "log")
-        done = run(settings, compiled("random_file_calls"), *words, before=before, cwd=place / "work")
+        arguments = (seed, 1500, place / "log")
+        done = run(settings, compiled("random_file_calls"), *arguments, before=before, cwd=place / "work")
         assert done.returncode == 0, done.stderr
         return {
             str(path.relative_to(place)): path.read_bytes() for path in place.rglob("*") if path.is_file()

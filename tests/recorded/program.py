@@ -1,6 +1,6 @@
-"""A scripted MPI program: how long a launch takes, what it prints and how it ends follow from its settings.
+"""Scripted MPI program: duration, output and end of a launch depend on its settings.
 
-Times have seeded noise made of additions alone, so that they are the same on every machine and Python.
+Times have seeded noise computed by additions only, so that they are equal on all machines and Pythons.
 """
 
 from collections.abc import Callable, Mapping
@@ -27,7 +27,7 @@ LIBRARIES = {
 OUTPUT = "energy -42.0625\n"
 STEP = key("MPI_Allreduce", "lmp+0x48f2", ranks=2)
 RECORDED_STEPS = 400  # steps that a recorded run makes before it is ended
-SCRIPTED_RECORD = "scripted-record"  # file in a record directory that stands for the program's record
+SCRIPTED_RECORD = "scripted-record"  # file in a record directory that represents the program's record
 
 
 @dataclass(frozen=True)

@@ -214,13 +214,13 @@ def check_names_after(people, verbs, environment, launch=(), is_own_directory=Fa
         elif launch and verb[-1:] == ["--"]:
             arguments = [*launch, *([owner.home / last] if last else [])]
         done = owner.mpiric(*verb, *arguments, env=environment, timeout=1200)
-        good = {0, SLOWER} if "--against" in verb else {0}  # a machine may become slower meanwhile
+        good = {0, SLOWER} if "--against" in verb else {0}  # the machine may have become slower
         assert done.returncode in good, (verb, done.stderr)
         assert temporary_names(people, directory) == before, verb
 
 
 def check_names_with_mpi(people, mpi, verbs, *, is_own_directory):
-    """The same for verbs that start programs with this MPI library."""
+    """Check the names left by verbs that start programs with this MPI library."""
     owner = people.owner
     (owner.home / "waits.c").write_text(WAITS)
     for source in (*PROGRAMS, owner.home / "waits.c"):

@@ -40,5 +40,5 @@ def yielding_library() -> str:
 
 
 def yielding(*preloaded: object) -> str:
-    """Return LD_PRELOAD with these libraries and one that makes waiting ranks of MPICH release their CPU."""
+    """Return LD_PRELOAD: these libraries and `yielding_library`."""
     return ":".join(filter(None, (*map(str, preloaded), yielding_library())))

@@ -63,7 +63,7 @@ def words_of(knob: str, case: Situation) -> tuple[str, ...]:
     return command if command and knob != "memory-copy" else values(knob, case)
 
 
-def spoken(case: Situation) -> Iterator[tuple[str, str, dict[str, str]]]:
+def spellings_of(case: Situation) -> Iterator[tuple[str, str, dict[str, str]]]:
     """Every word this library has for a knob of the families it spells: knob, value, environment."""
     for name, knob in all_knobs().items():
         for value in words_of(name, case) if knob.family in FAMILIES else ():
@@ -110,7 +110,7 @@ def case(mpi, environment):
 def test_every_variable_the_knobs_set_is_known_to_the_library(library_variables, case):
     unknown = {
         f"{knob}={value}: {name}"
-        for knob, value, environment in spoken(case)
+        for knob, value, environment in spellings_of(case)
         for name in environment
         if not name.startswith(ELSEWHERE) and name not in library_variables | OWN
     }

@@ -23,7 +23,9 @@ def profiled(place: Path) -> str:
     return (place / "p/report.html").read_text(encoding="utf-8")
 
 
-def taken(page: str, name: str, width: int, height: int, place: Path, *flags: str, only: str = "") -> None:
+def take_screenshot(
+    page: str, name: str, width: int, height: int, place: Path, *flags: str, only: str = ""
+) -> None:
     """A picture of the top of the page, or of one section of it."""
     style = f"<style>body > :not(#{only}) {{ display: none }} h2 {{ margin-top: 0 }}</style></head>"
     shown = place / "shown.html"
@@ -40,11 +42,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         place = Path(scratch)
         page = profiled(place)
-        taken(page, "profile-report", 1080, 880, place)
-        taken(page, "profile-timeline", 1080, 780, place, only="timeline")
-        taken(page, "profile-matrix", 1080, 800, place, only="traffic")
+        take_screenshot(page, "profile-report", 1080, 880, place)
+        take_screenshot(page, "profile-timeline", 1080, 780, place, only="timeline")
+        take_screenshot(page, "profile-matrix", 1080, 800, place, only="traffic")
         dark = ("--blink-settings=preferredColorScheme=0", "--force-device-scale-factor=2")
-        taken(page, "profile-phone", 390, 844, place, *dark)
+        take_screenshot(page, "profile-phone", 390, 844, place, *dark)
 
 
 if __name__ == "__main__":

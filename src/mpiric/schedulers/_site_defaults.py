@@ -52,9 +52,9 @@ def parse_site_defaults(text: str, path: str) -> SiteDefaults:
     except ValueError as error:
         raise MpiricError(f"{path} is not TOML: {error}", hint=_HINT) from error
     script, node = _table(data, "script", path), _table(data, "node", path)
-    _known(data, ("script", "node"), path)
-    _known(script, (*_TEXTS, *_LISTS, "environment"), path)
-    _known(node, _NODE, path)
+    _check_keys(data, ("script", "node"), path)
+    _check_keys(script, (*_TEXTS, *_LISTS, "environment"), path)
+    _check_keys(node, _NODE, path)
     texts = {key: _typed(script, key, str, path) or "" for key in _TEXTS}
     lists = {key: tuple(map(str, _typed(script, key, list, path) or ())) for key in _LISTS}
     variables = _typed(script, "environment", dict, path) or {}
@@ -95,7 +95,7 @@ def _typed(data: Mapping[str, Any], key: str, kind: type, path: str) -> Any:
     return value
 
 
-def _known(data: Mapping[str, Any], keys: tuple[str, ...], path: str) -> None:
+def _check_keys(data: Mapping[str, Any], keys: tuple[str, ...], path: str) -> None:
     unknown = sorted(set(data) - set(keys))
     if unknown:
         raise MpiricError(f"{path}: {unknown[0]!r} is not known", hint=f"known are: {', '.join(keys)}")

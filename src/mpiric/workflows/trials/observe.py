@@ -96,7 +96,7 @@ def observe(lab: Lab, parsed: ParsedJob, host: Host, narrator: Narrator, how: Ob
         is_long = is_long or runs.wall_s > options.long_s
     if not is_long and len(runs.untouched_runs[0].ranks) < ranks and runs.that_fit(2):
         yield from runs.untouched()  # a short run may end before all its ranks are seen
-    observation = _seen(runs, parsed, host)
+    observation = _observation(runs, parsed, host)
     mpi = resolve_mpi(parsed, observation, host)
     parsed = serving(parsed, mpi, observation, host)
     lab.situation = situation = situation_of(parsed, mpi, observation, allowed, host)
@@ -115,7 +115,7 @@ def observe(lab: Lab, parsed: ParsedJob, host: Host, narrator: Narrator, how: Ob
             if not runs.whole:
                 yield from runs.to_the_end(marks_why)
     yield from _run_whole(runs, lab, host, records)
-    situation = replace(situation, observation=_seen(runs, parsed, host))
+    situation = replace(situation, observation=_observation(runs, parsed, host))
     notes = runs.recorded.notes
     if records is not None and _makes_no_mpi_call(runs, situation.observation, records):
         situation = replace(situation, observation=replace(situation.observation, uses_mpi=False))
@@ -197,7 +197,7 @@ def _at_marks(marks: FoundMarks, lab: Lab, options: MarkOptions, *, compare: boo
     return Observed(situation, originals, recorded, notes, marks=marks)
 
 
-def _seen(runs: OriginalRuns, parsed: ParsedJob, host: Host) -> Observation:
+def _observation(runs: OriginalRuns, parsed: ParsedJob, host: Host) -> Observation:
     """Return the observation of untouched runs; the ranks of recorded ones also load the runtime."""
     fullest = max(reversed(runs.untouched_runs), key=lambda trial: len(trial.ranks))
     ranks = fullest.ranks or expected_ranks(parsed, host)

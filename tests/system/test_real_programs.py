@@ -87,7 +87,9 @@ PROGRAMS = (
     compiled("hybrid", "openmpi-4", "threads.c", SUM, flags=OPENMP),
     compiled("hybrid", "openmpi-5", "threads.c", SUM, flags=OPENMP),
     compiled("script-of-ranks", "mpich-5", "threads.c", SUM, flags=OPENMP, argv=("./rank.sh",)),
-    compiled("script-with-launcher", "openmpi-4", "threads.c", SUM, flags=OPENMP, argv=RUN, has_own_launcher=True),
+    compiled(
+        "script-with-launcher", "openmpi-4", "threads.c", SUM, flags=OPENMP, argv=RUN, has_own_launcher=True
+    ),
 )  # fmt: skip
 
 

@@ -64,7 +64,7 @@ def plan_layout(request: LayoutRequest, shape: NodeShape) -> BatchLayout:
 
 
 def _even(request: LayoutRequest, max_ranks: int) -> int:
-    """Ranks a node: as many as fit; with a number of nodes given, as evenly as possible."""
+    """Return the ranks per node: as many as fit; with a number of nodes, as evenly as possible."""
     if request.ranks and request.nodes:
         return min(max_ranks, -(-request.ranks // request.nodes))
     return min(max_ranks, request.ranks) if request.ranks else max_ranks

@@ -12,7 +12,7 @@ from mpiric.model.batch import NodeShape
 from mpiric.model.errors import MpiricError
 from mpiric.schedulers._script import ScriptOptions
 
-ReadText = Callable[[str], str | None]  # a file's contents, None when it cannot be read
+ReadText = Callable[[str], str | None]  # returns the content of a file, None if it cannot be read
 
 SYSTEM = "/etc/mpiric/site.toml"
 _HINT = "see docs/guides/schedulers.md"
@@ -23,7 +23,7 @@ _NODE = ("sockets", "cores_per_socket", "threads_per_core")
 
 @dataclass(frozen=True)
 class SiteDefaults:
-    """Empty where the file says nothing."""
+    """Defaults of a site; empty for keys that the file does not contain."""
 
     options: ScriptOptions = field(default_factory=ScriptOptions)
     shape: NodeShape | None = None
@@ -31,7 +31,7 @@ class SiteDefaults:
 
 
 def read_site_defaults(environment: Mapping[str, str], named: Path | None, read: ReadText) -> SiteDefaults:
-    """The file named, else ``$MPIRIC_SITE``, else the user's, else the system's; raises MpiricError."""
+    """Read the named file, ``$MPIRIC_SITE``, the user's or the system's file; raises MpiricError."""
     site_file = str(named or named_path(environment, "MPIRIC_SITE") or "")
     if site_file:
         text = read(site_file)
@@ -46,7 +46,7 @@ def read_site_defaults(environment: Mapping[str, str], named: Path | None, read:
 
 
 def parse_site_defaults(text: str, path: str) -> SiteDefaults:
-    """``path`` is for error messages."""
+    """Parse the defaults of a site; ``path`` is for error messages."""
     try:
         data = parse_toml(text)
     except ValueError as error:

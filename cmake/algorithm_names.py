@@ -17,10 +17,10 @@ def algorithms(sources: Path) -> Iterator[tuple[str, str]]:
     """Collective and name of each algorithm that the sources register."""
     for path in sorted(sources.glob("*/*.cpp")):
         text = path.read_text(encoding="utf-8")
-        rows = _ROW.findall(text)
-        if bool(rows) != ("MPIRIC_ALGORITHMS(" in text):
+        found = _ROW.findall(text)
+        if bool(found) != ("MPIRIC_ALGORITHMS(" in text):
             raise SystemExit(f"{path}: an algorithm is described in another way than the others")
-        yield from rows
+        yield from found
 
 
 def render(sources: Path) -> str:

@@ -61,7 +61,7 @@ def main() -> int:
 
 
 def measure(arguments: Namespace) -> Result:
-    """Every case: let it be written, then the original and it in turns."""
+    """Run all cases: write the export, then run the original and the export alternately."""
     available = beds()
     names = (*CASES, TUNING_FILES, *CASES_OF_LAB)
     every = [Case(name, mpi) for mpi in ("mpich", "openmpi", "intelmpi") for name in names]

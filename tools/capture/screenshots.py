@@ -15,7 +15,7 @@ FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--
 
 
 def profiled(place: Path) -> str:
-    """The page on sixteen ranks of the heat solver."""
+    """Return the page on 16 ranks of the heat solver."""
     program = ("mpicc.openmpi", "-O2", ROOT / "examples/heat3d/heat3d.c", "-lm", "-o", place / "heat")
     subprocess.run(program, check=True)
     launch = ("mpirun.openmpi", "--oversubscribe", "-n", "16", "./heat", "96", "40")
@@ -26,7 +26,7 @@ def profiled(place: Path) -> str:
 def take_screenshot(
     page: str, name: str, width: int, height: int, place: Path, *flags: str, only: str = ""
 ) -> None:
-    """A picture of the top of the page, or of one section of it."""
+    """Take a picture of the top of the page, or of one section."""
     style = f"<style>body > :not(#{only}) {{ display: none }} h2 {{ margin-top: 0 }}</style></head>"
     shown = place / "shown.html"
     shown.write_text(page.replace("</head>", style, 1) if only else page, encoding="utf-8")
@@ -38,7 +38,7 @@ def take_screenshot(
 
 
 def main() -> None:
-    """The first screen, the sections that are pictures, and a phone in the dark."""
+    """Take pictures of the first screen, of sections, and of a phone in dark mode."""
     with tempfile.TemporaryDirectory() as scratch:
         place = Path(scratch)
         page = profiled(place)

@@ -68,7 +68,7 @@ class BatchScheduler(Scheduler):
     server_hint = ""  # hint where to look for the server
     away: tuple[str, ...] = ()  # texts in the output of its commands if the server caused a failure
     unknown: tuple[str, ...] = ()  # likewise, if a job is no longer known
-    no_cluster: tuple[str, ...] = ()  # likewise, if the commands are installed, but there is no cluster
+    no_cluster: tuple[str, ...] = ()  # likewise, if the commands are installed without a cluster
     too_many: tuple[str, ...] = ("limit", "Limit")  # likewise, if an array is larger than allowed
     own_variables = ""  # prefix of variables that would make a new job believe that it is the present one
     kept_variables: tuple[str, ...] = ()
@@ -105,7 +105,7 @@ class BatchScheduler(Scheduler):
         return (self.library_launcher, "-n", str(layout.ranks), *binding)
 
     def around_program(self, layout: BatchLayout) -> tuple[str, ...]:
-        """Render arguments before the program that give each rank its GPU if there is no option for it."""
+        """Render arguments before the program that give each rank its GPU if no option does this."""
         ranks, gpus = layout.ranks_per_node, layout.gpus_per_node
         if not self.library_launcher or not gpus:
             return ()

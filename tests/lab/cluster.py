@@ -94,7 +94,7 @@ def _build(directory: Path, *, outlives: bool) -> None:
 
 @contextmanager
 def running(directory: Path, plan: Plan) -> Iterator[Path]:
-    """A cluster that is up within a `with` block; its state directory."""
+    """Run a cluster during a `with` block and yield its state directory."""
     up(directory, plan)
     try:
         yield directory
@@ -139,13 +139,13 @@ def crash(directory: Path, host: str) -> None:
 
 
 def boot(directory: Path, host: str) -> None:
-    """The links of a crashed host come up again; daemons are started by whoever started them before."""
+    """Bring the links of a crashed host up again; the callers must restart its daemons."""
     for network in _record_with(directory, host).plan.networks:
         run(directory, host, ["ip", "link", "set", network.name, "up"])
 
 
 def status(directory: Path) -> list[str]:
-    """A line for each host: name, processes, addresses."""
+    """Return a line for each host: name, processes, addresses."""
     record = state.read_record(directory)
     if not state.is_up(directory):
         raise LabError(f"the cluster in {directory} is dead", hint="python -m tests.lab down, then up")

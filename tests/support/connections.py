@@ -5,5 +5,5 @@ from mpiric.model.fabric import TransportReport
 from mpiric.mpis import connections
 
 
-def heard(text: str, implementation: str) -> TransportReport:
+def transports_in(text: str, implementation: str) -> TransportReport:
     return read_report(text, connections(implementation, text))

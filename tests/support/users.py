@@ -55,7 +55,7 @@ class Machine:
         return self.base / ".passwd"
 
     def names(self) -> set[str]:
-        """All paths below /tmp and /dev/shm, as the users name them."""
+        """Return all paths below /tmp and /dev/shm, as the users see them."""
         places = {"/tmp": self.tmp, "/dev/shm": self.shm}
         return {
             f"{mounted}/{path.relative_to(real)}"
@@ -76,7 +76,7 @@ class User:
     machine: Machine
 
     def words(self, *command: object) -> list[str]:
-        """The command line that runs a command as this user."""
+        """Return the command line that runs a command as this user."""
         user = [f"--reuid={self.uid}", f"--regid={self.gid}", f"--groups={self.gid}"]
         setpriv = ["setpriv", *user, "--inh-caps=-all", "--bounding-set=-all"]
         enter = ["unshare", "--mount", "--propagation", "private", "/bin/sh", "-c", _ENTER, "sh"]
@@ -130,7 +130,7 @@ def _mounts(machine: Machine) -> list[str]:
 
 
 def _first_closed(path: Path) -> Path | None:
-    """The topmost directory on the way to a path that other users may not enter."""
+    """Return the topmost directory of a path that other users may not enter."""
     for directory in [*reversed(path.parents), path]:
         if not directory.stat().st_mode & stat.S_IXOTH:
             return directory

@@ -13,7 +13,7 @@ from tests.conftest import clean_environment
 from tests.lab import cluster
 from tests.lab.enter import command_line
 from tests.lab.plan import Network, host_names
-from tests.lab.programs import mpi_environment, ranks_program, said
+from tests.lab.programs import mpi_environment, ranks_printed, ranks_program
 from tests.support.slurm_lab import NEEDS, slurm_lab
 
 from mpiric.model.errors import ExitCode
@@ -112,7 +112,7 @@ def other_cluster(clusters) -> Cluster:
 
 def ranks_of(done) -> list[tuple[int, int, str]]:
     assert done.returncode == 0, done.stderr
-    return said(done.stdout)
+    return ranks_printed(done.stdout)
 
 
 BOTH = [(0, 2, "n1"), (1, 2, "n2")]
@@ -167,7 +167,7 @@ def test_a_job_script_starts_one_job_of_all_ranks(home_cluster):
     assert written.returncode == 0, written.stderr
     submitted = home_cluster.run("sbatch", "--wait", "--output=job.log", "job.sh")
     assert submitted.returncode == 0, submitted.stderr
-    ranks = said((home_cluster.home / "job.log").read_text())
+    ranks = ranks_printed((home_cluster.home / "job.log").read_text())
     assert [(rank, size) for rank, size, _ in ranks] == [(rank, 4) for rank in range(4)]
     assert {host for *_, host in ranks} == set(HOSTS)
 

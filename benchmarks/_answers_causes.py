@@ -147,13 +147,13 @@ def _late_receiver() -> dict[str, Cause]:
 
 
 def _two_copies() -> dict[str, Cause]:
-    """The kernel's copy switched off from outside."""
+    """Variables that disable copies by the kernel."""
     off = Words(environment=_mca(btl_vader_single_copy_mechanism="none"))
     return {OPENMPI4: Cause("", off, _NONE, Remedy("single copy", ("single-copy=cma",)))}
 
 
 def _segments() -> dict[str, Cause]:
-    """A broadcast forced into segments of 1 KiB."""
+    """Variables that force a broadcast into segments of 1 KiB."""
     learned = "collectives=online|policy|exported"
     small = {
         "MPIR_CVAR_BCAST_INTRA_ALGORITHM": "pipelined_tree",
@@ -177,7 +177,7 @@ def _segments() -> dict[str, Cause]:
 
 
 def _bruck() -> dict[str, Cause]:
-    """An all-to-all of large blocks forced to the algorithm for small ones."""
+    """Variables that force the algorithm for small blocks on an all-to-all of large blocks."""
     learned = "collectives=online|policy|exported"
     bruck = {"MPIR_CVAR_ALLTOALL_INTRA_ALGORITHM": "brucks", "MPIR_CVAR_ALLTOALL_DEVICE_COLLECTIVE": "0"}
     forced = Words(environment=_mca(coll_tuned_use_dynamic_rules="1", coll_tuned_alltoall_algorithm="3"))

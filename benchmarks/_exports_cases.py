@@ -81,7 +81,7 @@ class Place:
 
     @staticmethod
     def words(*options: str) -> list[str]:
-        """The command of a verb."""
+        """Return the command line of a verb."""
         return [sys.executable, "-m", "mpiric", *options]
 
     @property
@@ -95,17 +95,17 @@ class Place:
         return int(self.arguments.rounds or (3 if self.arguments.quick else 9))
 
     def program(self, mode: str, count: int, millions: int, bed: Bed | None = None) -> list[str]:
-        """The program of all cases and its arguments, smaller in quick runs."""
+        """Return the program of all cases with its arguments, which are smaller in quick runs."""
         few = 10 if self.arguments.quick else 1
         built = (bed or self.bed).build(_SOURCE, "exports")
         return [built, mode, str(count // few), str(millions // few)]
 
     def line(self, mode: str, count: int, millions: int, bed: Bed | None = None) -> list[str]:
-        """A launch line of two ranks."""
+        """Return a launch line with two ranks."""
         return [(bed or self.bed).mpi.launcher, "-n", "2", *self.program(mode, count, millions, bed)]
 
     def tune_words(self, only: str, *more: str) -> list[str]:
-        """A tune of the seconds that the program prints, before its command line."""
+        """Return the command of a tune that minimises the printed time, up to its `--`."""
         store = str(self.directory.parent / f"{self.bed.mpi.label}-tunes")
         options = ("--json", "--budget", self.budget, "--store", store, *_OBJECTIVE, "--only", only)
         return self.words("tune", *options, *more)
@@ -163,14 +163,14 @@ def _churn(place: Place) -> tuple[list[str], dict[str, Any]]:
 
 
 def recipe_command(place: Place) -> Written:
-    """The line that `mpiric run --dry-run` prints of a recipe."""
+    """Launch line that `mpiric run --dry-run` prints for a recipe."""
     argv, tuned = _churn(place)
     line = place.mpiric("run", "--recipe", tuned["recipe"], "--dry-run", "--", *argv).strip().splitlines()[-1]
     return Written(line, launch(argv), _shell(line), tuned["ratio"])
 
 
 def pack(place: Place) -> Written:
-    """A pack with a recipe in it, started by the library's own launcher."""
+    """Pack that contains a recipe, started by the library's launcher."""
     argv, tuned = _churn(place)
     packed = str(place.directory / "churn.pack")
     place.mpiric("pack", "--recipe", tuned["recipe"], "-o", packed, "--", *argv)
@@ -180,7 +180,7 @@ def pack(place: Place) -> Written:
 
 
 def stand_in_module(place: Place) -> Written:
-    """The modulefile of a shim, compared with `mpiric run --mpi`."""
+    """Modulefile of a shim, compared with `mpiric run --mpi`."""
     mine = place.bed.mpi
     other = beds()[_OTHER[mine.implementation]]
     argv = place.line("exchange", 1000, 100, bed=other)
@@ -200,7 +200,7 @@ def stand_in_module(place: Place) -> Written:
 
 
 def placement(place: Place) -> Written:
-    """The line and files that `mpiric place` writes, compared with the knob that binds alike.
+    """Launch line and files of `mpiric place`, compared with the knob `binding`.
 
     The original has one core for both ranks.
     """
@@ -227,7 +227,7 @@ CASES: Mapping[str, Callable[[Place], Written]] = {
 
 
 def loaded(modules: Path, name: str) -> str:
-    """The line by which a shell loads a modulefile. Raises MpiricError without Environment Modules."""
+    """Return the shell command that loads a modulefile. Raises MpiricError without Environment Modules."""
     if shutil.which("modulecmd") is None:
         raise MpiricError("modulecmd is not installed", hint="apt install environment-modules")
     return f'eval "$(MODULEPATH={shlex.quote(str(modules))} modulecmd sh load {shlex.quote(name)})"'

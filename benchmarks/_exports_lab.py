@@ -23,17 +23,17 @@ _HOSTS = {
 
 
 def of_site_module(place: Place) -> dict[str, Any]:
-    """The modulefile of `tune --site`, loaded as a user does."""
+    """Modulefile of `tune --site`, loaded as by a user."""
     return _of_site(place, "mpiric-site.tcl", lambda file: loaded(file.parent, file.name))
 
 
 def of_site_snippet(place: Place) -> dict[str, Any]:
-    """The shell snippet of `tune --site`, sourced as from /etc/profile.d."""
+    """Shell snippet of `tune --site`, sourced as from /etc/profile.d."""
     return _of_site(place, "mpiric-site.sh", lambda file: f". {shlex.quote(str(file))}")
 
 
 def _of_site(place: Place, name: str, use: Callable[[Path], str]) -> dict[str, Any]:
-    """A site's file on two hosts whose plain names belong to the slower of two networks."""
+    """File of `tune --site` on two hosts whose plain names belong to the slower of two networks."""
     launcher, dialect = place.bed.mpi.launcher, place.bed.mpi.implementation
     argv = [launcher, *_HOSTS[dialect], "-n", "2", *place.program("exchange", 1000, 50)]
     with _hosts(place, "2") as on_first:
@@ -66,7 +66,7 @@ def of_script(place: Place) -> dict[str, Any]:
 
 
 def of_rank_file(place: Place) -> dict[str, Any]:
-    """The launcher's file that `mpiric map --emit` writes, compared with `mpiric run --rank-order`.
+    """Launcher file of `mpiric map --emit`, compared with `mpiric run --rank-order`.
 
     Four hosts of two ranks; each rank has its partner on another host at first.
     """

@@ -23,7 +23,7 @@ def launch(
 def in_turns(
     launches: Mapping[str, Launch], environment: Mapping[str, str], rounds: int, seed: int = 0
 ) -> dict[str, list[float]]:
-    """Name → wall times in seconds, one a round. A first round warms up and is not counted.
+    """Return name → wall times in seconds, one per round. The first round warms up and is not counted.
 
     Raises ProgramFailedError for the first run that fails.
     """

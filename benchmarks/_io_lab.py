@@ -81,7 +81,7 @@ class Lab:
         return (bed.mpi.launcher, *options, "-n", str(len(self.hosts)), program, *arguments)
 
     def environment(self, bed: Bed) -> dict[str, str]:
-        """Variables that the library wants, the lab's `lfs` on PATH, and ranks that wait without spinning."""
+        """Return the variables of the library, with the lab's `lfs` on PATH; waiting ranks do not spin."""
         path = f"{fs.SOURCES}:{bed.environment['PATH']}"
         waiting = {**OVERSUBSCRIBED[bed.mpi.implementation]}
         if bed.mpi.implementation == "openmpi":

@@ -68,7 +68,7 @@ PATTERNS = (
 
 
 def built(program: str, bed: Bed, sources: Path | None) -> str:
-    """Path of a program under a library. Raises NotFoundError without a checkout."""
+    """Return the path of a program for a library. Raises NotFoundError without a checkout."""
     source = sources / "ior" / "src" if sources is not None else None
     if source is None or not (source / "ior.c").is_file():
         raise NotFoundError(

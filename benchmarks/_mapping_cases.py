@@ -79,7 +79,7 @@ def power_law(ranks: int, edges: int, seed: int) -> RankGraph:
 
 
 def shuffled(graph: RankGraph, seed: int) -> RankGraph:
-    """The graph with its ranks renamed at random."""
+    """Return the graph with randomly renumbered ranks."""
     names = np.random.default_rng(seed).permutation(graph.size)
     return graph_of(graph.size, names[graph.sources], names[graph.targets], graph.weights)
 

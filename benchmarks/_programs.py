@@ -31,11 +31,11 @@ class Bed:
     environment: Mapping[str, str]
 
     def program(self, name: str) -> str:
-        """Path of an example program, built when it is older than its source."""
+        """Return the path of an example program; build it if it is older than its source."""
         return self.build(next(iter(sorted(_EXAMPLES.glob(f"**/{name}.c")))), name)
 
     def build(self, source: Path, name: str, *flags: str) -> str:
-        """Path of a program, built with this library's compiler when it is older than its source."""
+        """Return the path of a program, built with this library's compiler if older than its source."""
         target = RESULTS / "programs" / self.mpi.label / name
         if target.exists() and target.stat().st_mtime >= source.stat().st_mtime:
             return str(target)
@@ -48,7 +48,7 @@ class Bed:
         return str(target)
 
     def line(self, ranks: int, program: str, *arguments: object, options: tuple[str, ...] = ()) -> list[str]:
-        """The launch line a user would write."""
+        """Return the launch line that a user would write."""
         return [self.mpi.launcher, *options, "-n", str(ranks), self.program(program), *map(str, arguments)]
 
 

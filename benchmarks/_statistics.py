@@ -45,11 +45,11 @@ class Ratio:
 
 
 def ratio(above: Sequence[float], below: Sequence[float]) -> Ratio:
-    """The ratio above ÷ below of two series that ran in the same rounds."""
+    """Return the ratio above ÷ below of two series that ran in the same rounds."""
     quotients = [numerator / denominator for numerator, denominator in zip(above, below, strict=True)]
     return Ratio(centre(quotients), *median_interval(quotients, 0.05))
 
 
 def best_of(times: Mapping[str, Sequence[float]]) -> str:
-    """The name with the smallest median."""
+    """Return the name with the smallest median."""
     return min(times, key=lambda name: (centre(times[name]), name))

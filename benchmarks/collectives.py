@@ -170,7 +170,7 @@ def main() -> int:
 
 
 def measure(arguments: Namespace) -> Result:
-    """All ways in turns, for each library in each place."""
+    """Run all ways alternately, for each library in each place."""
     arguments.collective = arguments.collective or list(_GOALS)
     arguments.until = time.monotonic() + parse_duration(arguments.time_limit)
     rows: list[dict[str, Any]] = []
@@ -256,7 +256,7 @@ def measured(bench: Bench) -> list[dict[str, Any]]:
 def rows_of(
     done: Sequence[Mapping[str, Any]], collectives: Iterable[str], bound: Callable[[str, int], float]
 ) -> Iterator[dict[str, Any]]:
-    """The table, from the rounds in which a way and untuned were both run."""
+    """Return the table, from the rounds that contain a run of the way and an untuned run."""
     series: dict[tuple[str, str], dict[int, Times]] = {}
     for entry in done:
         times = {int(size): float(seconds) for size, seconds in entry["seconds"].items()}
@@ -337,7 +337,7 @@ def gains(
 
 
 def _bound(bench: Bench) -> Callable[[str, int], float]:
-    """The latency–bandwidth lower bound, from a ping-pong between the first and the last rank's places."""
+    """Return the latency–bandwidth lower bound, from a ping-pong between the first and the last rank."""
     file = bench.directory / "pingpong.json"
     if not (bench.arguments.resume and file.is_file()):
         file.write_text(json.dumps(_ping_pong(bench)))

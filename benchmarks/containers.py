@@ -106,7 +106,7 @@ def _unpack(file: Path, target: Path) -> None:
 
 
 def compare(program: Program, launches: Mapping[str, Launch], rounds: int, seed: int) -> list[dict[str, Any]]:
-    """A row for each way to run a program; the first is the program as it is."""
+    """Return a row for each way to run a program; the first way is the unchanged program."""
     tell(f"{program.name}: {', '.join(launches)}")
     times = in_turns(launches, program.bed.environment, rounds, seed)
     first = next(iter(times.values()))
@@ -151,7 +151,7 @@ def summary_of(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def measure(program: Program, arguments: argparse.Namespace, inputs: Path) -> list[dict[str, Any]]:
-    """The rows of one program under one library in one place."""
+    """Return the rows of one program with one library in one place."""
     launches = launches_of(program, inputs, arguments.image)
     return compare(program, launches, 3 if arguments.quick else arguments.rounds, arguments.seed)
 

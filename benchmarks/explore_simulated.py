@@ -55,7 +55,7 @@ def main() -> int:
 
 
 def measure(arguments: Namespace) -> Result:
-    """Every noise and fate with identical sides; then gains."""
+    """Simulate all kinds of noise and of failures with identical sides, then with gains."""
     count = arguments.series or (50 if arguments.quick else 1000)
     rows: list[dict[str, Any]] = []
     for gain, share in ((1.0, 1), (1.2, 5), (1.05, 10)):

@@ -61,7 +61,7 @@ def main() -> int:
 
 
 def measure(arguments: Namespace) -> Result:
-    """Every case: let it be written, then the original and it in turns."""
+    """Run all cases: write the export, then run the original and the export alternately."""
     available = beds()
     names = (*CASES, TUNING_FILES, *CASES_OF_LAB)
     every = [Case(name, mpi) for mpi in ("mpich", "openmpi", "intelmpi") for name in names]
@@ -112,8 +112,8 @@ def _row(case: Case, bed: Bed, arguments: Namespace, tunes: dict[str, dict[str, 
         broken = "" if isinstance(error, NothingWrittenError) else "no"
         return {**row, **none, "kept": broken, "line": str(error)[-300:]}
     claim, by_hand = measured["claim"], measured["by_hand"]
-    kept = is_kept(claim, by_hand, measured["by_hand_ci95"])
-    return {**row, **measured, "quotient": round(by_hand / claim, 3), "kept": kept}
+    is_confirmed = is_kept(claim, by_hand, measured["by_hand_ci95"])
+    return {**row, **measured, "quotient": round(by_hand / claim, 3), "kept": is_confirmed}
 
 
 def _of_tuning_files(place: Place) -> dict[str, Any]:

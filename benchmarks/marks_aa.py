@@ -78,7 +78,7 @@ def measure(arguments: Namespace) -> Result:
 
 
 def _proofs(program: MarkProgram, own_bed: Bed, numbers: range) -> Iterator[dict[str, Any]]:
-    """A row for each proof."""
+    """Return a row for each proof."""
     argv, inputs = program.command(own_bed)
     with marked_program(argv, own_bed, inputs) as marked:
         pair = marked.learn().short_pair(_WINDOW, _SECONDS)

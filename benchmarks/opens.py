@@ -39,7 +39,7 @@ _COLUMNS = {
 
 
 def measure(arguments: argparse.Namespace) -> Result:
-    """Every option under each library that was asked for."""
+    """Measure all options with each requested library."""
     rows: list[dict[str, Any]] = []
     for implementation, bed in beds().items():
         runtime = tuner_for(bed.mpi).library

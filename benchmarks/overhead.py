@@ -90,7 +90,7 @@ Times = Mapping[tuple[str, str], Sequence[float]]  # (mode, kind of call) → on
 
 
 def modes(bed: Bed, place: Path, mpip: str, against: Path | None) -> dict[str, dict[str, str]]:
-    """Name → environment."""
+    """Return name → environment."""
     runtime = {"LD_PRELOAD": str(runtime_of(bed))}
     record = {**runtime, "MPIRIC_RECORD_DIR": str(place / "record")}
     environments = {"plain": {}, "idle": runtime, "mpiric": record}
@@ -191,7 +191,7 @@ def differences(above: Sequence[float], below: Sequence[float]) -> list[float]:
 def rows_of(
     mpi: str, names: Sequence[str], times: Times, counts: Mapping[tuple[str, str], float | None]
 ) -> list[dict[str, Any]]:
-    """A row for each kind of call and mode."""
+    """Return a row for each kind of call and mode."""
     clock_ns = centre(times["plain", "clock"])
     rows = []
     for kind, description in KINDS.items():
@@ -243,7 +243,7 @@ def summary_of(rows: Sequence[Mapping[str, Any]], memory_kib: Mapping[str, float
 
 
 def work(arguments: argparse.Namespace) -> Result:
-    """Every library that has a compiler and a runtime."""
+    """Return all libraries with a compiler and a runtime."""
     rows: list[dict[str, Any]] = []
     facts: dict[str, Any] = {}
     for name, bed in beds().items():

@@ -104,7 +104,7 @@ def _compare(bench: Workbench, program: str, numbers: range, until: float, log: 
 
 
 def hash_of(program: str, number: int) -> int:
-    """A seed of its own for each comparison, the same in every process."""
+    """Return a separate seed for each comparison, equal in all processes."""
     return sum(map(ord, program)) * 1_000_003 + number
 
 
@@ -135,7 +135,7 @@ def row_of(program: str, done: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def summary_of(everything: Mapping[str, Any]) -> str:
-    """The share against its goal."""
+    """Compare the share with its goal."""
     count, wrong = everything["comparisons"], everything["wrong"]
     bound = everything["upper95"]
     reached = "reached" if bound <= _GOAL else "not shown by so few" if wrong <= _GOAL * count else "missed"

@@ -192,7 +192,7 @@ def _is_claimed(evidence: Evidence) -> bool:
 
 
 def summary_of(errors: Iterable[Mapping[str, Any]]) -> str:
-    """The largest share of wrong claims, and all of them, against the goal."""
+    """Compare the largest share of wrong claims, and the total share, with the goal."""
     errors = list(errors)
     wrong, proofs = (sum(row[key] for row in errors) for key in ("wrong", "proofs"))
     worst = max(errors, key=lambda row: row["wrong"] / row["proofs"])

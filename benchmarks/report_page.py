@@ -67,7 +67,7 @@ SPANS = 128
 
 
 def record_of(edge: tuple[int, int, int], reach: str) -> Record:
-    """A grid of ranks."""
+    """Return a record with a grid of ranks."""
     steps = [s for s in product((-1, 0, 1), repeat=3) if any(s) and (reach == "box" or sum(map(abs, s)) == 1)]
     places = list(product(*map(range, edge)))
     number = {place: rank for rank, place in enumerate(places)}
@@ -129,7 +129,7 @@ def in_browser(page: str, place: Path) -> dict[str, float]:
 
 
 def work(arguments: argparse.Namespace) -> Result:
-    """A row for each size."""
+    """Return a row for each size."""
     grids = [((4, 4, 4), "faces"), ((10, 10, 10), "faces"), ((20, 20, 25), "faces"), ((20, 20, 25), "box")]
     rows = []
     for edge, reach in grids[:2] if arguments.quick else grids:

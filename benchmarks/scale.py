@@ -113,7 +113,12 @@ _MOST_RANKS = {"alltoall": 64, "allgather": 512}  # memory, and messages that gr
 def main() -> int:
     """Simulate the selected networks and numbers of ranks."""
     parser = options("scale", (__doc__ or "").splitlines()[0])
-    parser.add_argument("--network", action="append", choices=tuple(NETWORKS), help="default fast, fabric")
+    parser.add_argument(
+        "--network",
+        action="append",
+        choices=tuple(NETWORKS),
+        help="simulate only this network (default: fast and fabric)",
+    )
     parser.add_argument("--ranks", action="append", type=int, help="ranks (default 8, 64, 512 and 4096)")
     parser.add_argument(
         "--time-limit",

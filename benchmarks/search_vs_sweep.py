@@ -70,7 +70,7 @@ def main() -> int:
 
 
 def measure(arguments: Namespace) -> Result:
-    """All of it on one program."""
+    """Run the complete comparison on one program."""
     passes = arguments.passes or (2 if arguments.quick else 5)
     rounds = arguments.rounds or (5 if arguments.quick else 30)
     own_bed = bed(arguments.mpi)
@@ -143,7 +143,7 @@ def within(space: SearchSpace, limit: int) -> SearchSpace:
 
 
 def budgets(size: int, passes: int) -> dict[str, int]:
-    """Name → runs of a search: a tenth of one pass, and of all of them where that is more."""
+    """Return name → number of runs of a search: a tenth of one pass, and a tenth of all passes."""
     shorter = max(4, int(size * _TENTH))
     every = max(4, int(size * passes * _TENTH))
     return {"search": shorter} | ({"search, longer": every} if every > shorter else {})
@@ -184,7 +184,7 @@ class Sweep:
         }
 
     def best(self, rounds: int) -> Configuration:
-        """The winner of a run-off among the best few: the smallest of hundreds of medians is luck in part."""
+        """Return the winner of a second comparison of the best; the minimum of many medians is biased."""
         medians = self.medians()
         first = sorted(medians, key=lambda configuration: medians[configuration])[:_RUN_OFF]
         sides = {str(number): configuration for number, configuration in enumerate(first)}
@@ -223,7 +223,7 @@ def _search(bench: Workbench, space: SearchSpace, runs: int, seed: int) -> tuple
 def _rounds(
     bench: Workbench, sides: Mapping[str, Configuration], rounds: int, seed: int
 ) -> dict[str, list[float]]:
-    """Name → times; every round runs each side once in random order. Raises MpiricError when one fails."""
+    """Return name → times; each round runs all sides once in random order. Raises MpiricError on failure."""
     times: dict[str, list[float]] = {name: [] for name in sides}
     random = Random(f"rounds {seed}")
     for number in range(rounds):

@@ -59,7 +59,7 @@ class Counts:
 
 
 def compare(side: Side, against: Side, rounds: int, random: Random, counts: Counts) -> list[dict[str, Any]]:
-    """A row for each call of a side."""
+    """Return a row for each call of a side."""
     times: dict[str, list[dict[str, float]]] = defaultdict(list)
     both_start = side.has_opened_library() and against.has_opened_library()
     for _ in range(rounds):

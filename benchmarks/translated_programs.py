@@ -31,10 +31,11 @@ from mpiric.tuning.proof.confidence_sequence import centre
 
 GOAL = 0.01
 NATIVE, TRANSLATED, BACK = "native", "translated", "there and back"
+# Size of messages: IMB's logarithms, factor of the number of calls.
 SIZES = {
     "8 B": ("3:3", 16),
     "64 KiB": ("16:16", 1),
-}  # size of messages: IMB's logarithms, factor of the number of calls
+}
 COLUMNS = {
     "mpi": "MPI",
     "program": "program",
@@ -102,7 +103,7 @@ def pairs(arguments: argparse.Namespace, place: Path) -> Iterator[Pair]:
                 yield Pair(f"IMB-MPI1, {word}", TRANSLATED, bed, native, translated, stand_in)
 
 
-def said(compared: Ratio) -> str:
+def verdict_of(compared: Ratio) -> str:
     """Return the verdict of an interval on a difference of the goal's size."""
     if compared.low > 1 + GOAL or compared.high < 1 - GOAL:
         return "slower" if compared.low > 1 else "faster"
@@ -121,7 +122,7 @@ def compare(pair: Pair, rounds: int, seed: int) -> list[dict[str, Any]]:
     compared = ratio(times[pair.how], times[NATIVE])
     labels = {"mpi": pair.bed.mpi.label, "program": pair.program, "how": pair.how}
     numbers = {"s": centre(times[NATIVE]), "ratio": compared.middle, "interval": compared.interval}
-    return [{**labels, **numbers, "said": said(compared)}]
+    return [{**labels, **numbers, "said": verdict_of(compared)}]
 
 
 def work(arguments: argparse.Namespace) -> Result:

@@ -110,9 +110,8 @@ def _rows(program: MarkProgram, bed: Bed, rounds: int, seed: int) -> Iterator[di
             tell(f"{program.name} {bed.mpi.label} {setting} {row}")
 
 
-_Times = tuple[
-    float, float, float, float, float
-]  # time per step (all, window), forecast, run, share of steps
+# Time per step (all, window), forecast, run, share of steps.
+_Times = tuple[float, float, float, float, float]
 
 
 def _in_turns(

@@ -1,4 +1,4 @@
-"""What tests ask of the machine, and how they run mpiric and MPI programs on it."""
+"""Requirements of tests on the machine, and fixtures that run mpiric and MPI programs."""
 
 import os
 import subprocess
@@ -20,7 +20,7 @@ from mpiric.host.installation.homes import installed_prefixes
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.mpis import find_mpis
 
-# On a busy machine time says nothing about the code.
+# No deadlines: on a busy machine, the duration of a test is not a property of the code.
 settings.register_profile("mpiric", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("mpiric")
 
@@ -30,7 +30,7 @@ LIBRARIES = ("/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu", "/usr/lib64",
 SBIN = ("/usr/sbin", "/sbin")
 NOTHING_MAY_BE_MISSING = os.environ.get("MPIRIC_REQUIRE") == "all"
 
-# What a user may have set and a test must not inherit.
+# Prefixes of variables that a user may have set and that a test must not inherit.
 _FOREIGN = (
     *(
         "MPIRIC_",
@@ -62,10 +62,10 @@ def mpis_here() -> tuple[MpiLibrary, ...]:
 
 @lru_cache
 def is_here(name: str) -> bool:
-    """Whether a program, library file or capability is on this machine; see CAPABILITIES."""
-    kind, colon, rest = name.partition(":")
+    """Return whether the machine has a program, a library file or a capability (see CAPABILITIES)."""
+    kind, colon, value = name.partition(":")
     if colon:
-        return PREFIXED[kind](rest)
+        return PREFIXED[kind](value)
     if name in CAPABILITIES:
         return CAPABILITIES[name]()
     if ".so" in name:
@@ -73,8 +73,8 @@ def is_here(name: str) -> bool:
     return which(name) is not None or any(which(name, path=place) for place in SBIN)
 
 
-def _succeeds(*words: str | Path) -> bool:
-    return subprocess.run(words, capture_output=True).returncode == 0
+def _succeeds(*argv: str | Path) -> bool:
+    return subprocess.run(argv, capture_output=True).returncode == 0
 
 
 def _can_make(namespace: str) -> bool:
@@ -95,29 +95,29 @@ CAPABILITIES: dict[str, Callable[[], bool]] = {
     "root": lambda: os.geteuid() == 0,
     "mounts": lambda: _can_make("--mount"),
     "netns": lambda: _can_make("--net"),
-    "under-qemu": lambda: _succeeds(ROOT / "tools/setup/under-qemu", "true"),  # with qemu-user-static
+    "under-qemu": lambda: _succeeds(ROOT / "tools/setup/under-qemu", "true"),  # needs qemu-user-static
     "fuse": lambda: os.access("/dev/fuse", os.R_OK | os.W_OK),
     "several-cores": lambda: len(os.sched_getaffinity(0)) > 1,
     "any-mpi": lambda: bool(mpis_here()),
     "debian-mpich": lambda: bool(which("mpiexec.mpich") and which("mpicc.mpich")),
     "debian-openmpi": lambda: bool(which("mpirun.openmpi") and which("mpicc.openmpi")),
     "environment-modules": lambda: Path("/usr/lib/x86_64-linux-gnu/modulecmd.tcl").is_file(),
-    "lmod": lambda: (PROGRAMS / "lmod/.complete").is_file(),  # brought by `make test-programs`
-    "packages": lambda: bool([*ROOT.glob("dist/*.tar.gz")]),  # brought by `make packages`
+    "lmod": lambda: (PROGRAMS / "lmod/.complete").is_file(),  # installed by `make test-programs`
+    "packages": lambda: bool([*ROOT.glob("dist/*.tar.gz")]),  # built by `make packages`
 }
 PREFIXED: dict[str, Callable[[str], bool]] = {
     "header": lambda name: Path("/usr/include", name).is_file(),
-    "mpi": _is_mpi_prefix,  # brought by `mpiric mpi install`
-    "imports": lambda name: find_spec(name) is not None,  # in the environment of the tests
-    "python": _is_python_module,  # in an environment of its own, see `program_python`
+    "mpi": _is_mpi_prefix,  # installed by `mpiric mpi install`
+    "imports": lambda name: find_spec(name) is not None,  # installed in the environment of the tests
+    "python": _is_python_module,  # installed in a separate environment, see `program_python`
 }
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out long tests, and run each file of real launchers on one worker.
+    """Deselect long tests, and run each file that uses real launchers on one worker.
 
-    pytest-xdist starts the largest groups first, so that tests that wait for launchers run beside the others.
+    pytest-xdist starts the largest groups first, so that other tests run while these wait for launchers.
     """
     for item in items:
         if item.path.is_relative_to(ROOT / "tests/system"):
@@ -130,7 +130,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Refuse versions of pytest and pytest-xdist that ignore groups together."""
+    """Raise an error if this combination of pytest and pytest-xdist ignores groups."""
     for item in session.items:
         grouped = session.config.getoption("loadgroup", False) and item.get_closest_marker("xdist_group")
         if grouped and "@" not in item.nodeid:
@@ -138,7 +138,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip a test whose needs are not met; with MPIRIC_REQUIRE=all that is a failure."""
+    """Skip a test whose requirements are not met; with MPIRIC_REQUIRE=all, fail it."""
     needed = [name for mark in item.iter_markers("requires") for name in mark.args]
     missing = [name for name in needed if not is_here(name)]
     if missing:
@@ -147,12 +147,12 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test that takes `mpi` runs under each MPI library here, or as `newest_only` says (pyproject.toml)."""
+    """Run a test that takes `mpi` with each installed MPI library, or only the newest (`newest_only`)."""
     if "mpi" in metafunc.fixturenames:
         mpis = mpis_here()
         newest = {mpi.implementation: mpi.label for mpi in sorted(mpis, key=lambda mpi: mpi.label)}
         is_costly = metafunc.definition.get_closest_marker("newest_only") is not None
-        found = [
+        parameters = [
             pytest.param(
                 mpi,
                 id=mpi.label,
@@ -161,18 +161,18 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             for mpi in mpis
         ]
         none = [pytest.param(None, id="none", marks=pytest.mark.requires("any-mpi"))]
-        metafunc.parametrize("mpi", found or none)
+        metafunc.parametrize("mpi", parameters or none)
 
 
 def clean_environment() -> dict[str, str]:
-    """The environment of this process without what tunes MPI programs or mpiric."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(_FOREIGN)}
-    return {**kept, **(_AS_ROOT if os.geteuid() == 0 else {}), "NO_COLOR": "1"}
+    """Return the environment of this process without variables that affect MPI programs or mpiric."""
+    variables = {name: value for name, value in os.environ.items() if not name.startswith(_FOREIGN)}
+    return {**variables, **(_AS_ROOT if os.geteuid() == 0 else {}), "NO_COLOR": "1"}
 
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    """A clean environment whose home and XDG directories are this test's own."""
+    """Return a clean environment with home and XDG directories that belong to this test."""
     home = tmp_path / "home"
     places = {f"XDG_{name}_HOME": str(home / name.lower()) for name in ("DATA", "STATE", "CONFIG", "CACHE")}
     home.mkdir()
@@ -183,40 +183,40 @@ def environment(tmp_path: Path) -> dict[str, str]:
 def run_mpiric(
     environment: dict[str, str], tmp_path: Path
 ) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Runs `mpiric ARGS…` as a user does; `env` is added, the rest goes to subprocess.run."""
+    """Return a function that runs `mpiric ARGS…`: `env` is added, other options go to subprocess.run."""
 
     def run(*args: object, env: dict[str, str] | None = None, **options) -> subprocess.CompletedProcess[str]:
         options = {"cwd": tmp_path, "timeout": 240, "capture_output": True, "text": True, **options}
-        words = [str(Path(sys.executable).parent / "mpiric"), *map(str, args)]
-        return subprocess.run(words, env={**environment, **(env or {})}, **options)
+        argv = [str(Path(sys.executable).parent / "mpiric"), *map(str, args)]
+        return subprocess.run(argv, env={**environment, **(env or {})}, **options)
 
     return run
 
 
 @pytest.fixture
 def mpi_prefix() -> Callable[[str], Path]:
-    """`mpi_prefix("mpich")` is the prefix that `mpiric mpi install mpich` made."""
+    """Return a function: `mpi_prefix("mpich")` is the prefix installed by `mpiric mpi install mpich`."""
 
     def prefix(name: str) -> Path:
-        found = [
+        prefixes = [
             path for label, path in installed_prefixes(os.environ).items() if label.startswith(f"{name}-")
         ]
-        if not found:
+        if not prefixes:
             (pytest.fail if NOTHING_MAY_BE_MISSING else pytest.skip)(f"not on this machine: mpi:{name}")
-        return found[-1]
+        return prefixes[-1]
 
     return prefix
 
 
 @pytest.fixture
 def program_python() -> Callable[[str], Path]:
-    """`program_python("mpi4py")` is the Python of the environment that holds it."""
+    """Return a function: `program_python("mpi4py")` is the Python of the environment that contains mpi4py."""
     return lambda name: PROGRAMS / name / "bin/python"
 
 
 @pytest.fixture
 def mpi_run(environment: dict[str, str]) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """`mpi_run(mpi, ranks, *program)` runs a program under one MPI library, all of it switched together."""
+    """Return a function that runs a program with the launcher and the libraries of one MPI library."""
 
     def run(mpi: MpiLibrary, ranks: int, *program: object, **options) -> subprocess.CompletedProcess[str]:
         paths = {
@@ -224,8 +224,8 @@ def mpi_run(environment: dict[str, str]) -> Callable[..., subprocess.CompletedPr
             "PATH": ":".join([*mpi.search_path, environment["PATH"]]),
         }
         options = {"timeout": 120, "capture_output": True, "text": True, **options}
-        given = {**environment, **mpi.environment, **paths, **options.get("env", {})}
-        options["env"] = {**WITHOUT_LIBFABRIC, "LD_PRELOAD": yielding(), **given}
+        variables = {**environment, **mpi.environment, **paths, **options.get("env", {})}
+        options["env"] = {**WITHOUT_LIBFABRIC, "LD_PRELOAD": yielding(), **variables}
         return subprocess.run([mpi.launcher, "-n", str(ranks), *map(str, program)], **options)
 
     return run
@@ -233,7 +233,7 @@ def mpi_run(environment: dict[str, str]) -> Callable[..., subprocess.CompletedPr
 
 @pytest.fixture
 def eventually() -> Callable[[Callable[[], Any]], Any]:
-    """Asks again until the answer is true; generous, because a loaded machine must not decide a test."""
+    """Return a function that repeats a question until the answer is true, at most for a generous time."""
 
     def wait(question: Callable[[], Any], patience_s: float = 120.0) -> Any:
         until = time.monotonic() + patience_s

@@ -82,7 +82,7 @@ def _rows(program: FieldProgram, budgets: list[str], arguments: Namespace) -> li
 
 
 def summary(result: Sequence[Row]) -> str:
-    """The sentence under the table: how far the goals are reached."""
+    """Return the sentence below the table, on the goals that are reached."""
     if not result:
         return "No program was tuned."
     reached, holds = (sum(bool(row[key]) for row in result) for key in ("reached", "claim_holds"))

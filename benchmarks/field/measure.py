@@ -51,7 +51,7 @@ class Run:
 
 
 def baseline(program: FieldProgram, bed: Bed, sources: Path | None, steps: int) -> Command:
-    """The launch line as a user has it."""
+    """Return the launch line of a user."""
     built_at = built(program.source, bed, sources) if program.source else ""
     line = program.arguments.replace("@PROGRAM@", built_at).replace("@STEPS@", str(steps))
     argv = [bed.mpi.launcher, *shlex.split(program.options), "-n", str(program.ranks), *shlex.split(line)]
@@ -84,7 +84,7 @@ def place(program: FieldProgram, directory: Path, environment: Mapping[str, str]
 def tune(
     command: Command, directory: Path, environment: Mapping[str, str], budget: str, store: Path
 ) -> tuple[dict[str, Any], float]:
-    """The JSON of `mpiric tune`, and the seconds that it took. Raises MpiricError."""
+    """Return the JSON of `mpiric tune`, and its duration in seconds. Raises MpiricError."""
     start_s, options = time.monotonic(), ("--budget", budget, "--store", str(store))
     argv = [sys.executable, "-m", "mpiric", "tune", "--json", *options, "--", *command.argv]
     limit_s = 2 * parse_duration(budget) + _TUNE_S
@@ -97,7 +97,7 @@ def tune(
 
 
 def tuned_command(tuned: Mapping[str, Any]) -> Command | None:
-    """The command that a tune recommends, proved or likely, for the confirming runs; None for no change."""
+    """Return the command that a tune recommends (proved or likely), to confirm it; None if unchanged."""
     source = tuned["command"] if tuned["changes"] else (tuned["best_so_far"] or {}).get("command")
     if not source:
         return None
@@ -121,7 +121,7 @@ def run_once(program: FieldProgram, command: Command, directory: Path, environme
 
 
 def answer_of(pattern: str, texts: Sequence[str]) -> float | None:
-    """The number that a program printed last; None without a pattern or a match."""
+    """Return the last number that a program printed; None without a pattern or a match."""
     outcome = [match for text in texts for match in re.findall(pattern, text, re.M)] if pattern else []
     try:
         return float(outcome[-1].replace("D", "E")) if outcome else None
@@ -180,7 +180,7 @@ def row_of(
     runs: Mapping[str, Sequence[Run]],
     seed: int = 0,
 ) -> dict[str, Any]:
-    """A row of the table, from a tune's JSON and the runs that confirm it."""
+    """Return a row of the table, from the JSON of a tune and from confirming runs."""
     walls = {name: [run.wall_s for run in entry] for name, entry in runs.items()}
     hand = gain(walls["baseline"], walls["expert"], seed)
     confirmed = gain(walls["baseline"], walls["tuned"], seed) if "tuned" in walls else (1.0, 1.0, 1.0)

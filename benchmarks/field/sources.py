@@ -113,7 +113,7 @@ SOURCES: Mapping[str, Source] = {
 
 
 def built(name: str, bed: Bed, sources: Path | None) -> str:
-    """Path of a program, built in a copy of its checkout unless it exists.
+    """Return the path of a program; build it in a copy of its checkout if it is missing.
 
     Raises NotFoundError without a checkout or a compiler, MpiricError if the build fails.
     """

@@ -64,6 +64,7 @@ def _build(directory: Path, *, outlives: bool) -> None:
     command = ["unshare", "--fork", "--kill-child", "--pid", "--net", "--uts", "--ipc", "--mount"]
     command += ["--propagation", "private", "--", sys.executable, "-m", state.SUPERVISOR]
     with (directory / "log").open("wb") as log:
+        # Avoid Popen's warning about a child that is still running.
         subprocess.Popen(
             [*command, str(directory), str(tells), str(hears)],
             stdin=subprocess.DEVNULL,
@@ -73,7 +74,7 @@ def _build(directory: Path, *, outlives: bool) -> None:
             env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
             pass_fds=(tells, hears),
             start_new_session=True,
-        ).returncode = 0  # nobody's child from here on
+        ).returncode = 0
     os.close(tells)
     os.close(hears)
     output = b""
@@ -93,7 +94,7 @@ def _build(directory: Path, *, outlives: bool) -> None:
 
 @contextmanager
 def running(directory: Path, plan: Plan) -> Iterator[Path]:
-    """A cluster that is up within a `with` block; its state directory."""
+    """Run a cluster during a `with` block and yield its state directory."""
     up(directory, plan)
     try:
         yield directory
@@ -138,13 +139,13 @@ def crash(directory: Path, host: str) -> None:
 
 
 def boot(directory: Path, host: str) -> None:
-    """The links of a crashed host come up again; daemons are started by whoever started them before."""
+    """Bring the links of a crashed host up again; the callers must restart its daemons."""
     for network in _record_with(directory, host).plan.networks:
         run(directory, host, ["ip", "link", "set", network.name, "up"])
 
 
 def status(directory: Path) -> list[str]:
-    """A line for each host: name, processes, addresses."""
+    """Return a line for each host: name, processes, addresses."""
     record = state.read_record(directory)
     if not state.is_up(directory):
         raise LabError(f"the cluster in {directory} is dead", hint="python -m tests.lab down, then up")

@@ -39,7 +39,7 @@ def mount(source: str, target: str, kind: str = "", flags: int = 0, data: str = 
 
 
 def set_hostname(name: str) -> None:
-    """The host name of this UTS namespace."""
+    """Return the host name of this UTS namespace."""
     _check(_libc.sethostname(name.encode(), len(name)), "sethostname")
 
 

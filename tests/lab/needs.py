@@ -38,7 +38,7 @@ def check_needs(plan: Plan) -> None:
 
 
 def compiler() -> str | None:
-    """A C compiler."""
+    """Return a C compiler."""
     return next((path for name in ("cc", "gcc", "clang") if (path := which(name))), None)
 
 

@@ -54,7 +54,7 @@ class Plan:
                 yield f"{self.address(network, host)} {plain}{host}-{network.name}"
 
     def as_json(self) -> dict[str, Any]:
-        """The plan as the state file holds it."""
+        """Return the plan in the format of the state file."""
         return asdict(self)
 
     @staticmethod
@@ -100,7 +100,7 @@ def network(text: str) -> Network:
 
 
 def networks(texts: Sequence[str]) -> tuple[Network, ...]:
-    """The networks asked for, the slow and the fast one by default."""
+    """Return the requested networks, by default the slow and the fast one."""
     result = tuple(network(text) for text in texts) or (SLOW, FAST)
     if len({entry.name for entry in result}) < len(result):
         raise LabError("two networks have the same name", hint="give each --network a name of its own")

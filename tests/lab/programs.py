@@ -10,7 +10,7 @@ _COMPILED_BY = {"mpich": "mpich", "intelmpi": "mpich", "openmpi": "openmpi"}
 
 
 def ranks_program(name: str, prefix: Callable[[str], Path], place: Path) -> Path:
-    """A program whose ranks say ``RANK of SIZE on HOST``, for one of the MPIs brought from PyPI."""
+    """Return a program whose ranks print ``RANK of SIZE on HOST``, for an MPI library from PyPI."""
     program = place / f"ranks-{name}"
     compiler = prefix(_COMPILED_BY[name]) / "bin/mpicc"
     subprocess.run([compiler, "-o", program, _HERE / "ranks.c"], check=True, timeout=120)
@@ -18,7 +18,7 @@ def ranks_program(name: str, prefix: Callable[[str], Path], place: Path) -> Path
 
 
 def mpi_environment(name: str, prefix: Path, environment: Mapping[str, str]) -> dict[str, str]:
-    """The environment with everything of one MPI in front."""
+    """Return the environment in which an MPI library is found first."""
     variables = {
         "PATH": f"{prefix}/bin:{environment['PATH']}",
         "LD_LIBRARY_PATH": f"{prefix}/lib",
@@ -32,7 +32,7 @@ def mpi_environment(name: str, prefix: Path, environment: Mapping[str, str]) -> 
     return {**environment, **variables}
 
 
-def said(stdout: str) -> list[tuple[int, int, str]]:
-    """Rank, size and host of each line, in the order of ranks."""
+def ranks_printed(stdout: str) -> list[tuple[int, int, str]]:
+    """Return rank, size and host of each line, in the order of ranks."""
     command = [line.split() for line in stdout.splitlines() if " of " in line and " on " in line]
     return sorted((int(line[0]), int(line[2]), line[4].partition(".")[0]) for line in command)

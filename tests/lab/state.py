@@ -82,7 +82,7 @@ def is_up(directory: Path) -> bool:
 
 
 def processes() -> Iterator[int]:
-    """Every process that can be seen from here."""
+    """Yield all visible processes."""
     return (int(name) for name in os.listdir("/proc") if name.isdigit())  # noqa: PTH208
 
 
@@ -144,7 +144,7 @@ def directories() -> frozenset[Path]:
 
 
 def _named(command: Sequence[bytes]) -> str:
-    """The directory of ``… -m SUPERVISOR DIRECTORY READY_FD GO_FD``, "" for any other command line."""
+    """Return DIRECTORY of ``… -m SUPERVISOR DIRECTORY READY_FD GO_FD``, "" for other command lines."""
     mark = SUPERVISOR.encode()
     at = command.index(mark) if mark in command else 0
     complete = at > 0 and command[at - 1] == b"-m" and len(command) >= at + 4

@@ -73,5 +73,5 @@ if __name__ == "__main__":
     import json
 
     place = Path(sys.argv[1])
-    wanted = Plan.from_json(json.loads((place / PLAN).read_text()))
-    sys.exit(main(place, wanted, int(sys.argv[2]), int(sys.argv[3])))
+    plan_of_cluster = Plan.from_json(json.loads((place / PLAN).read_text()))
+    sys.exit(main(place, plan_of_cluster, int(sys.argv[2]), int(sys.argv[3])))

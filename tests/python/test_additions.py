@@ -99,7 +99,7 @@ def test_a_job_is_submitted_and_followed() -> None:
     options = tuple(option for option, _ in queue.options(JobRequest(ranks=4)))
     assert queue.submit(host, "job.sh", SubmitSettings(name="app", options=options)) == "17"
     assert queue.look(host, ["17"])["17"].is_over
-    assert host.asked[0] == ("quicksub", "--name=app", "--ranks=4", "job.sh")
+    assert host.commands[0] == ("quicksub", "--name=app", "--ranks=4", "job.sh")
 
 
 def test_an_allocation_is_recognised() -> None:

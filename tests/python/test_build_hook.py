@@ -40,13 +40,13 @@ def build(checkout: Path, target: str, **variables: str) -> subprocess.Completed
     return subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True)
 
 
-def made(checkout: Path) -> Path:
+def built_archive(checkout: Path) -> Path:
     return next((checkout / "dist").iterdir())
 
 
 def test_a_source_distribution_contains_all_files_for_a_build(checkout):
     assert build(checkout, "sdist").returncode == 0
-    with tarfile.open(made(checkout)) as packed:
+    with tarfile.open(built_archive(checkout)) as packed:
         names = {name.partition("/")[2] for name in packed.getnames()}
     assert {CHARTS, "hatch_build.py", *(f"third_party/{header}" for header in HEADERS)} <= names
 
@@ -56,15 +56,15 @@ def test_two_builds_have_equal_bytes(checkout, target):
     packages = []
     for _ in range(2):
         assert build(checkout, target, MPIRIC_NATIVE="off").returncode == 0
-        packages.append(made(checkout).read_bytes())
-        made(checkout).unlink()
+        packages.append(built_archive(checkout).read_bytes())
+        built_archive(checkout).unlink()
     assert packages[0] == packages[1]
 
 
 def test_a_wheel_without_native_parts_is_for_every_platform(checkout):
     assert build(checkout, "wheel", MPIRIC_NATIVE="off").returncode == 0
-    assert made(checkout).name.endswith("-py3-none-any.whl")
-    names = zipfile.ZipFile(made(checkout)).namelist()
+    assert built_archive(checkout).name.endswith("-py3-none-any.whl")
+    names = zipfile.ZipFile(built_archive(checkout)).namelist()
     assert any(name.endswith("scripts/mpiric-cc") for name in names)
     assert any(name.endswith("data/share/man/man1/mpiric.1") for name in names)
 
@@ -118,7 +118,7 @@ def test_digests_are_noted_unless_files_are_changed_afterwards(checkout, variabl
     path = f"{checkout}/bin:/usr/bin:/bin"
     done = build(checkout, "wheel", PATH=path, MPIRIC_NATIVE="local", **variables)
     assert done.returncode == 0, done.stderr
-    facts = json.loads(zipfile.ZipFile(made(checkout)).read("mpiric/_native/manifest.json"))
+    facts = json.loads(zipfile.ZipFile(built_archive(checkout)).read("mpiric/_native/manifest.json"))
     assert (facts["built_by"], list(facts["sha256"])) == ("gcc", noted)
 
 
@@ -142,7 +142,7 @@ def test_native_parts_are_built_locally_where_portable_ones_cannot_be(checkout):
     done = build(checkout, "wheel", MPIRIC_ZIG="/zig", **with_cmake(checkout, fails))
     assert done.returncode == 0, done.stderr
     assert "building for this system only" in done.stdout + done.stderr
-    assert made(checkout).name.endswith(f"-py3-none-linux_{os.uname().machine}.whl")
+    assert built_archive(checkout).name.endswith(f"-py3-none-linux_{os.uname().machine}.whl")
 
 
 def test_headers_that_are_missing_are_taken_from_the_wheels_of_the_mpis(checkout):

@@ -1,8 +1,8 @@
-"""The canonical text of what a case leaves: equal on every machine, compact, and readable in a diff.
+"""Canonical text of the output and files of a case: equal on every machine, compact, readable in a diff.
 
 Paths below the directory of the case begin with ``$``, times of day are seconds since the case began, numbers
 have nine significant digits (the last ones differ between processors), and an event of a log shows only the
-fields that differ from those of the last event of its kind.
+fields that differ from the last event of the same kind.
 """
 
 import json
@@ -24,7 +24,7 @@ _SAME = ("objective", "safe_s")  # fields of a trial that mostly equal its wall 
 
 
 class Names:
-    """Short names for what differs from place to place."""
+    """Replaces paths and ids that differ between two plays of a case by short names."""
 
     def __init__(self, place: Path, logs: Sequence[Path]) -> None:
         tunes = {str(path.parent): f"${index}" for index, path in enumerate(logs, 1)}
@@ -39,16 +39,15 @@ class Names:
         """Return the text in canonical form."""
         for long, short in self._names.items():
             text = text.replace(long, short)
-        text = _TIME.sub(lambda found: _since_begin(found[0]), text)
+        text = _TIME.sub(lambda match: _since_begin(match[0]), text)
         text = text.replace(f'mpiric_version = "{__version__}"', 'mpiric_version = "$VERSION"')
-        return _LONG_NUMBER.sub(lambda found: f"{float(found[0]):.9g}", text)
+        return _LONG_NUMBER.sub(lambda match: f"{float(match[0]):.9g}", text)
 
 
 def call_text(answer: Answer, names: Names) -> str:
-    """A call of the command line: its exit status, standard output and messages."""
-    stdout = "".join(
-        f"{line.rstrip(' ')}\n" for line in answer.stdout.splitlines()
-    )  # tables pad their last column
+    """Return the text of a call of the command line: exit status, standard output and messages."""
+    # Tables pad their last column.
+    stdout = "".join(f"{line.rstrip(' ')}\n" for line in answer.stdout.splitlines())
     if stdout.startswith(("{", "[")):
         stdout = json.dumps(json.loads(stdout), indent=1, ensure_ascii=False) + "\n"
     parts = [f"$ mpiric {' '.join(answer.argv)}\n", f"exit status {answer.status}\n"]
@@ -58,7 +57,7 @@ def call_text(answer: Answer, names: Names) -> str:
 
 
 def launches_text(launches: Sequence[Launch], names: Names) -> str:
-    """Every distinct launch, in the order of its first run, with the number of its runs."""
+    """Return the text of all distinct launches in the order of their first runs, with the number of runs."""
     lines = [re.sub(r"(outputs|records)/\d+", r"\1/#", launch.shell_line()) for launch in launches]
     lines = [names(line) for line in lines]
     return "".join(
@@ -100,15 +99,15 @@ def _events(path: Path) -> Iterator[str]:
             yield f"not written as json.dumps does: {line}"
         kind, result = str(event.pop("event", "")), event.pop("result", None)
         fields = {name: _short(event, name, value) for name, value in event.items()}
-        known = before.get(kind, {})
-        words = [f"{name}={value}" for name, value in fields.items() if known.get(name) != value]
-        words += [f"-{name}" for name in known if name not in fields]
-        if known and [name for name in keys[kind] if name in fields] != [
+        previous = before.get(kind, {})
+        parts = [f"{name}={value}" for name, value in fields.items() if previous.get(name) != value]
+        parts += [f"-{name}" for name in previous if name not in fields]
+        if previous and [name for name in keys[kind] if name in fields] != [
             n for n in fields if n in keys[kind]
         ]:
-            words.append(f"order of fields: {' '.join(fields)}")
+            parts.append(f"order of fields: {' '.join(fields)}")
         before[kind], keys[kind] = fields, list(fields)
-        yield f"{kind} {' '.join(words)}"
+        yield f"{kind} {' '.join(parts)}"
         if result is not None:
             yield json.dumps(result, indent=1, ensure_ascii=False)
 
@@ -127,6 +126,6 @@ def _short(event: Mapping[str, Any], name: str, value: Any) -> str:
 
 
 def _since_begin(text: str) -> str:
-    """A time of day as seconds since the case began."""
+    """Return a time of day as seconds since the case began."""
     began_s = Clock().unix_s()
     return f"+{round(datetime.fromisoformat(text).timestamp() - began_s, 3):.9g}"

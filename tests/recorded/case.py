@@ -1,4 +1,4 @@
-"""A recorded case: what is done in a scripted world. Families of cases are tables of these."""
+"""Recorded cases: actions in a scripted world. A family of cases is a table of them."""
 
 import shlex
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +17,7 @@ Action = str | Callable[[World], None]  # a command line of mpiric, or something
 
 @dataclass(frozen=True)
 class Case:
-    """One row of a family."""
+    """Row of a family: actions, with the program and the world in which they happen."""
 
     name: str
     actions: Sequence[Action]
@@ -26,13 +26,13 @@ class Case:
 
 
 def tune(options: str = "", knobs: str = "binding,malloc,huge-pages", command: str = OPENMPI) -> str:
-    """Command line of a tune of a few knobs, whatever the program was seen to do."""
+    """Return the command line of a tune that tries a few knobs regardless of the program's behaviour."""
     only = f"--only {knobs} --try-all " if knobs else ""
     return f"tune {only}{options} -- {command}"
 
 
 def change(**fields: Any) -> Action:
-    """The program behaves otherwise from now on."""
+    """Return an action that changes the behaviour of the program."""
 
     def act(world: World) -> None:
         for name, value in fields.items():
@@ -43,7 +43,7 @@ def change(**fields: Any) -> Action:
 
 
 def write(name: str, text: str) -> Action:
-    """The user writes a file into the working directory."""
+    """Return an action in which the user writes a file into the working directory."""
 
     def act(world: World) -> None:
         world.work.joinpath(name).write_text(text, encoding="utf-8")
@@ -52,7 +52,7 @@ def write(name: str, text: str) -> Action:
 
 
 def cut(events: int, torn: int = 0) -> Action:
-    """The machine goes down after so many events, with so many bytes of the next one written."""
+    """Return an action that cuts the log after some events and ``torn`` bytes of the next one."""
 
     def act(world: World) -> None:
         path = logs(world.place)[-1]
@@ -64,12 +64,12 @@ def cut(events: int, torn: int = 0) -> Action:
 
 
 def logs(place: Path) -> list[Path]:
-    """Every event log of a world, the oldest first."""
+    """Return all event logs of a world, the oldest first."""
     return sorted(place.glob("**/events.jsonl"))
 
 
 def play(case: Case, place: Path) -> str:
-    """Play a case in an empty directory and return what came of it, in canonical form."""
+    """Play a case in an empty directory and return its results in canonical form."""
     world = World(place, Program(**case.program), **case.world)
     parts = []
     with scripted(world):

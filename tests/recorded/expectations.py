@@ -1,19 +1,19 @@
-"""The stored expectations of the recorded cases, one file a case."""
+"""Stored texts of the recorded cases, one file per case."""
 
 import difflib
 from pathlib import Path
 
 DIRECTORY = Path(__file__).parents[1] / "data/recorded"
-_MOST_LINES = 200  # of a difference that is printed
+_MOST_LINES = 200  # maximum number of printed lines of a difference
 
 
 def path_of(family: str, name: str) -> Path:
-    """Where the expectation of a case is stored."""
+    """Return the path of the stored text of a case."""
     return DIRECTORY / family / f"{name}.txt"
 
 
 def difference(family: str, name: str, text: str) -> str:
-    """Difference between what was expected and what came, as a unified diff; "" if there is none."""
+    """Return the difference between stored and present text as a unified diff, "" if there is none."""
     path = path_of(family, name)
     expected = path.read_text(encoding="utf-8") if path.is_file() else ""
     if expected == text:
@@ -28,7 +28,7 @@ def difference(family: str, name: str, text: str) -> str:
 
 
 def write(family: str, name: str, text: str) -> bool:
-    """Store an expectation; whether it has changed."""
+    """Store the text of a case; return whether it has changed."""
     path = path_of(family, name)
     if path.is_file() and path.read_text(encoding="utf-8") == text:
         return False

@@ -1,4 +1,4 @@
-"""The mapping engine, scripted: it answers with the order that a case gives."""
+"""Scripted mapping engine: it answers with the order that a case specifies."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ from mpiric.host.host import Completed
 
 
 def with_mapper(*slots: int) -> Any:
-    """Action: the engine's answer is this slot of each rank."""
+    """Return an action that makes the engine answer with these slots, one for each rank."""
 
     def act(world: World) -> None:
         program = world.place / "native/any/mpiric-mapper"

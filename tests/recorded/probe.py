@@ -1,4 +1,4 @@
-"""The probe of a sweep, scripted: times follow from the algorithm that the environment chooses."""
+"""Scripted probe of a sweep: times depend on the algorithm that the environment selects."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -14,9 +14,9 @@ _CHOICES = ("_algorithm", "MPIRIC_POLICY", "MPIRIC_COLLECTIVES")  # parts of the
 
 
 def with_probe(seconds_of: Mapping[str, float], *, wrong: str = "", fails: str = "") -> Any:
-    """Action: launches answer with factors of the library's time, by the value of the variable that chooses.
+    """Return an action: launches report the library's time multiplied by the factor of the selected value.
 
-    A candidate of the value ``wrong`` has wrong results, one of the value ``fails`` does not run.
+    The candidate with the value ``wrong`` has wrong results, the candidate with the value ``fails`` fails.
     """
 
     def act(world: World) -> None:

@@ -1,6 +1,6 @@
-"""A scripted MPI program: how long a launch takes, what it prints and how it ends follow from its settings.
+"""Scripted MPI program: duration, output and end of a launch depend on its settings.
 
-Times have seeded noise made of additions alone, so that they are the same on every machine and Python.
+Times have seeded noise computed by additions only, so that they are equal on all machines and Pythons.
 """
 
 from collections.abc import Callable, Mapping
@@ -27,12 +27,12 @@ LIBRARIES = {
 OUTPUT = "energy -42.0625\n"
 STEP = key("MPI_Allreduce", "lmp+0x48f2", ranks=2)
 RECORDED_STEPS = 400  # steps that a recorded run makes before it is ended
-SCRIPTED_RECORD = "scripted-record"  # file in a record directory that stands for the program's record
+SCRIPTED_RECORD = "scripted-record"  # file in a record directory that represents the program's record
 
 
 @dataclass(frozen=True)
 class Effect:
-    """What a setting does to a run, or what happens in one run."""
+    """Effect of a setting on a run, or an event in a single run."""
 
     times: float = 1.0  # factor of the run time
     outcome: Outcome = Outcome.OK
@@ -58,8 +58,8 @@ class Program:
     """The script.
 
     A key of ``effects`` is a knob, ``knob=text`` for values that contain this text, or several of them joined
-    by ``+`` for settings that act together. Effects that match combine: times multiply, and for the rest the
-    last one that says anything wins. ``runs`` gives single runs, by their number from 1, a further effect.
+    by ``+`` for settings that act together. Effects that match combine: times multiply, and the last effect
+    that sets another field wins. ``runs`` adds an effect to single runs, by their number from 1.
     """
 
     effects: Mapping[str, Effect] = field(default_factory=dict)
@@ -67,19 +67,19 @@ class Program:
     wall_s: float = 10.0
     noise: float = 0.002  # standard deviation of the run time, relative
     drift: Callable[[int], float] = lambda number: 1.0  # factor of the run time by the number of the run
-    output: Callable[[int], str] = lambda number: OUTPUT  # by the number of the run
+    output: Callable[[int], str] = lambda number: OUTPUT  # output by the number of the run
     files: Callable[[int], Mapping[str, str]] = lambda number: {}
     stderr: str = ""
-    flaky: float = 0.0  # chance that a run fails, whatever its settings
+    flaky: float = 0.0  # probability that a run fails, with any settings
     seed: int = 1
     library: str = "openmpi"
     rank_count: int = 2
     rss_peak_bytes: int = 1 << 30
     step_s: float | None = None  # seconds of a step; None for a program without steps
-    varying_calls: bool = False  # whether the steps are other work in every run
+    varying_calls: bool = False  # whether the steps do different work in each run
     init_s: float = 0.5
-    path: str = PATH  # of the executable
-    # What a recorded run leaves, or a function of the factor of its time; None: nothing that can be read.
+    path: str = PATH  # path of the executable
+    # Record of a recorded run, or a function of the factor of its time; None: an unreadable record.
     record: Record | Callable[[float], Record] | None = field(default_factory=lambda: usual_record())
     launches: list[Launch] = field(default_factory=list)
 
@@ -145,7 +145,7 @@ class Program:
         )
 
     def ranks(self) -> tuple[RankSeen, ...]:
-        """The ranks as they are seen from outside: free to run on both cores."""
+        """Return the ranks as observed through /proc: free to run on both cores."""
         libraries = LIBRARIES[self.library]
         return tuple(
             RankSeen(
@@ -157,7 +157,7 @@ class Program:
     def _effect(self, launch: Launch, number: int, random: Random) -> Effect:
         effect = Effect()
         for keys, change in self.effects.items():
-            if all(_is_set(launch, *each.partition("=")[::2]) for each in keys.split("+")):
+            if all(_is_set(launch, *part.partition("=")[::2]) for part in keys.split("+")):
                 effect = _combined(effect, change)
         if self.flaky and random.random() < self.flaky:
             effect = _combined(
@@ -203,7 +203,7 @@ class Program:
                 finalized_s=whole_s,
                 times_s=times.times_s if "," in mark else (),
                 stride=times.stride,
-                whole=False,
+                has_tables=False,
             )
             return
         if not effect.reaches_mark:

@@ -1,4 +1,4 @@
-"""A Slurm that plays each job in this process, one after the other, when somebody asks for its state."""
+"""Fake Slurm that plays the jobs in this process, one whenever a caller asks for the states of jobs."""
 
 import re
 import shlex
@@ -22,14 +22,14 @@ class Job:
 
     script: Path
     round_number: str
-    element: str  # "" for a job that is no element
+    element: str  # number of the element, "" for a job without an array
     mark: str
     state: str = "PENDING"
 
 
 @dataclass
 class Slurm:
-    """Queue of one world; ``lost`` are jobs that a node takes with it before they begin."""
+    """Queue of one world; ``lost`` are jobs whose node fails before they begin."""
 
     world: World
     lost: Sequence[str] = ()
@@ -38,7 +38,7 @@ class Slurm:
 
     def sbatch(self, argv: Sequence[str], *, environment: Mapping[str, str | None], **_: Any) -> Completed:
         """Queue a job or an array."""
-        options = dict(found.groups() for word in argv if (found := _OPTION.match(word)))
+        options = dict(match.groups() for word in argv if (match := _OPTION.match(word)))
         name = str(len(self.marks) + 1)
         self.marks[name] = options.get("comment", "")
         elements = re.match(r"0-(\d+)", options.get("array", ""))
@@ -48,8 +48,8 @@ class Slurm:
         return Completed(0, f"{name}\n", "")
 
     def squeue(self, argv: Sequence[str], **_: Any) -> Completed:
-        """Play the next job of those that are asked for, and print the states of all of them."""
-        options = dict(found.groups() for word in argv if (found := _OPTION.match(word)))
+        """Play the next pending job of the requested ones, and print the states of all of them."""
+        options = dict(match.groups() for word in argv if (match := _OPTION.match(word)))
         if "jobs" not in options:
             return Completed(0, "".join(f"{name}|{mark}\n" for name, mark in self.marks.items()), "")
         names = [name for name in options["jobs"].split(",") if name in self.jobs]
@@ -59,29 +59,29 @@ class Slurm:
         return Completed(0, "".join(f"{name}|{self.jobs[name].state}|None|n1\n" for name in names), "")
 
     def scontrol(self, argv: Sequence[str], **_: Any) -> Completed:
-        """Details of a job."""
+        """Print details of a job."""
         job = self.jobs.get(argv[-1])
         if job is None:
             return Completed(0, "MaxArraySize = 1001\n", "")
         return Completed(0, f"JobId=1 JobState={job.state} Restarts=0 ExitCode=0:0 NodeList=n1\n", "")
 
     def scancel(self, argv: Sequence[str], **_: Any) -> Completed:
-        """Take jobs out of the queue."""
+        """Remove jobs from the queue."""
         for name in argv[1:]:
             if name in self.jobs and self.jobs[name].state == "PENDING":
                 self.jobs[name].state = "CANCELLED"
         return Completed(0, "", "")
 
     def _play(self, name: str) -> None:
-        """Do what the script of a submission does."""
+        """Run the command of a submitted script in this process."""
         job = self.jobs[name]
         job.state = "RUNNING"
         if name in self.lost:
             job.state = "NODE_FAIL"
             return
         line = next(line for line in job.script.read_text().splitlines() if "/mpiric/__main__.py" in line)
-        words = shlex.split(line.partition(" < ")[0].replace('"$MPIRIC_ROUND"', job.round_number))
-        entrance = next(at for at, word in enumerate(words) if word.endswith("/mpiric/__main__.py"))
+        argv = shlex.split(line.partition(" < ")[0].replace('"$MPIRIC_ROUND"', job.round_number))
+        entrance = next(at for at, word in enumerate(argv) if word.endswith("/mpiric/__main__.py"))
         array, _, index = name.partition("_")
         environment = {
             "MPIRIC_ROUND": job.round_number,
@@ -93,7 +93,7 @@ class Slurm:
         with pytest.MonkeyPatch.context() as patch:
             for variable, value in environment.items():
                 patch.setenv(variable, value)
-            answer = self.world.mpiric(*words[entrance + 1 :])
+            answer = self.world.mpiric(*argv[entrance + 1 :])
         with (job.script.parent / "job.log").open("a") as log:
             log.write(answer.stderr)
         job.state = "COMPLETED" if answer.status in (0, ExitCode.CONTINUES) else "FAILED"
@@ -104,7 +104,7 @@ class Slurm:
 
 
 def with_slurm(*lost: str) -> Any:
-    """Action that gives a world its Slurm."""
+    """Return an action that adds the fake Slurm to a world."""
 
     def act(world: World) -> None:
         slurm = Slurm(world, lost)

@@ -1,4 +1,4 @@
-"""Every recorded case goes as it went when its expectation was stored."""
+"""Tests that each recorded case still produces its stored text."""
 
 from pathlib import Path
 
@@ -12,8 +12,8 @@ CASES = all_cases()
 
 @pytest.mark.parametrize("key", CASES, ids="/".join)
 def test_case_goes_as_recorded(key: tuple[str, str], tmp_path: Path) -> None:
-    found = difference(*key, play(CASES[key], tmp_path / "a/case/of/its/own"))
-    assert not found, f"\n{found}\n\nif this is meant: python -m tests.recorded --write {'/'.join(key)}"
+    changes = difference(*key, play(CASES[key], tmp_path / "a/case/of/its/own"))
+    assert not changes, f"\n{changes}\n\nif this is meant: python -m tests.recorded --write {'/'.join(key)}"
 
 
 def test_every_expectation_belongs_to_a_case() -> None:

@@ -1,6 +1,6 @@
 """The world of a recorded case: mpiric's own code runs, but launches, host facts and time are scripted.
 
-What is replaced lies as low as possible, so that a rewrite of the workflows needs no change here:
+The replacements are on the lowest possible level, so that a rewrite of the workflows needs no change here:
 
 - launches: `Runner` and `run_in_foreground` of `mpiric.host.processes`,
 - the machine: the methods of `LocalHost`, answered by a recorded machine,
@@ -28,7 +28,7 @@ import pytest
 from tests.recorded.program import SCRIPTED_RECORD, Clock, Program
 from tests.support.replay_host import Recording, ReplayHost
 
-# Imported before anything is replaced: what a module binds when it is imported has to be the real thing.
+# Imported before anything is replaced, so that names bound on import refer to the real functions.
 from mpiric.cli import history, profile, run, sweep, tune  # noqa: F401
 from mpiric.cli.main import main
 from mpiric.host.facts.local import LocalHost
@@ -51,25 +51,25 @@ _RUNTIMES = ("openmpi", "mpich", "standard")
 
 
 class Scripted(ReplayHost):
-    """A recorded machine; commands that ``answers`` knows, by their first word, are answered by the case."""
+    """A recorded machine; the case answers the commands whose name is a key of ``answers``."""
 
     def __init__(self, recording: Recording, answers: Mapping[str, Callable[..., Completed | None]]) -> None:
         super().__init__(recording)
         self.answers = answers
 
     def which(self, name: str, **options: Any) -> str | None:
-        """Path of a command that the case answers, else of the recording."""
+        """Return the path of a command that the case answers, else the recorded path."""
         return f"/usr/bin/{name}" if name in self.answers else super().which(name, **options)
 
     def run(self, argv: Sequence[str], **options: Any) -> Completed:
-        """Answer of the case, else, or where that is None, of the recording."""
+        """Return the answer of the case; if there is none, or it is None, the recorded answer."""
         answer = self.answers.get(Path(argv[0]).name, lambda *_, **__: None)(argv, **options)
         return super().run(argv, **options) if answer is None else answer
 
 
 @dataclass
 class Answer:
-    """What a call of the command line has printed and returned."""
+    """Output and exit status of a call of the command line."""
 
     argv: tuple[str, ...]
     status: int
@@ -79,7 +79,7 @@ class Answer:
 
 @dataclass
 class World:
-    """One case in a directory of its own: cwd ``place/work``, home ``place/home``."""
+    """State of a case in a separate directory: cwd ``place/work``, home ``place/home``."""
 
     place: Path
     program: Program
@@ -100,7 +100,7 @@ class World:
         return self.place / "home/state/mpiric/tunes"
 
     def mpiric(self, *argv: str) -> Answer:
-        """Call the command line in this process; inside of `scripted` only."""
+        """Call the command line in this process; only allowed within `scripted`."""
         stdout = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="", write_through=True)
         stderr = io.StringIO()
         before, sys.argv = sys.argv, ["mpiric", *argv]
@@ -153,7 +153,7 @@ def _replace_environment(world: World, patch: pytest.MonkeyPatch) -> None:
     home = world.place / "home"
     places = {f"XDG_{name}_HOME": str(home / name.lower()) for name in ("DATA", "STATE", "CONFIG", "CACHE")}
     fixed = {"PATH": "/usr/bin:/bin", "HOME": str(home), "LANG": "C.UTF-8", "TZ": "UTC", "NO_COLOR": "1"}
-    fixed["MPIRIC_MPI_HOME"] = "/home/user/.local/share/mpiric/mpi"  # of the recorded machine
+    fixed["MPIRIC_MPI_HOME"] = "/home/user/.local/share/mpiric/mpi"  # path on the recorded machine
     # The width of a terminal decides where lines are broken, and paths have another length in each place.
     for name, value in {**fixed, **places, "COLUMNS": "400", **world.environment}.items():
         patch.setenv(name, value)
@@ -161,7 +161,7 @@ def _replace_environment(world: World, patch: pytest.MonkeyPatch) -> None:
 
 
 def _replace_clock(clock: Clock, patch: pytest.MonkeyPatch) -> None:
-    # `subprocess` waits in real time for the commands that really run: those of --check and --objective.
+    # `subprocess` waits in real time, because the commands of --check and --objective really run.
     patch.setattr(subprocess, "time", SimpleNamespace(**vars(time)))
     patch.setattr(time, "monotonic", lambda: clock.now_s)
     patch.setattr(time, "monotonic_ns", lambda: int(clock.now_s * 1e9))
@@ -182,19 +182,19 @@ def _datetime_of(clock: Clock) -> type[datetime]:
 
 
 def _replace_chance(patch: pytest.MonkeyPatch) -> None:
-    words = iter(range(1, 1 << 20))
-    patch.setattr(secrets, "token_hex", lambda size: f"{next(words):0{2 * size}x}")
-    patch.setattr(secrets, "randbits", lambda bits: next(words) * 0x9E3779B1 >> 16 & (1 << bits) - 1)
+    numbers = iter(range(1, 1 << 20))
+    patch.setattr(secrets, "token_hex", lambda size: f"{next(numbers):0{2 * size}x}")
+    patch.setattr(secrets, "randbits", lambda bits: next(numbers) * 0x9E3779B1 >> 16 & (1 << bits) - 1)
     patch.setattr(socket, "gethostname", lambda: "n1")
-    patch.setattr(tempfile, "_get_candidate_names", lambda: (f"{next(words):08x}" for _ in iter(int, 1)))
-    patch.setattr(os, "fsync", lambda _: None)  # nothing that is recorded here has to survive a crash
+    patch.setattr(tempfile, "_get_candidate_names", lambda: (f"{next(numbers):08x}" for _ in iter(int, 1)))
+    patch.setattr(os, "fsync", lambda _: None)  # no file of a case has to survive a crash
 
 
 def _replace_host(world: World, patch: pytest.MonkeyPatch) -> None:
     host = Scripted(_recording(world.machine), world.answers)
     for name in _HOST_METHODS:
         patch.setattr(
-            LocalHost, name, lambda _, *given, name=name, **more: getattr(host, name)(*given, **more)
+            LocalHost, name, lambda _, *args, name=name, **kwargs: getattr(host, name)(*args, **kwargs)
         )
     patch.setattr(LocalHost, "python", property(lambda _: host.python))
     patch.setattr(native, "_ROOT", world.place / "native")
@@ -231,8 +231,8 @@ def _replace_runner(world: World, patch: pytest.MonkeyPatch) -> None:
 
     def become(_: str, argv: Sequence[str], environment: Mapping[str, str]) -> None:
         changed = {name: value for name, value in environment.items() if os.environ.get(name) != value}
-        gone = [name for name in os.environ if name not in environment]
-        print(f"becomes {list(argv)} with {changed} without {gone}")
+        removed = [name for name in os.environ if name not in environment]
+        print(f"becomes {list(argv)} with {changed} without {removed}")
         raise SystemExit(0)
 
     patch.setattr(Runner, "execute", execute)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from tests.support.connections import heard
+from tests.support.connections import transports_in
 from tests.support.fuzzing import COUNTS, Format, files, fuzz, read_or_refused, texts
 from tests.support.mutations import damage, damage_lines
 from tests.support.replay_host import Recording, ReplayHost
@@ -46,7 +46,9 @@ PRINTED = {
     "output of libraries": Format(
         "out",
         files(*sorted((DATA / "fabric").glob("*.txt"))),
-        lambda p: [heard(p.read_text(errors="replace"), name) for name in ("mpich", "openmpi", "intelmpi")],
+        lambda p: [
+            transports_in(p.read_text(errors="replace"), name) for name in ("mpich", "openmpi", "intelmpi")
+        ],
         share=0.2,
     ),
 }

@@ -142,6 +142,7 @@ HELLO = '#include <stdio.h>\nint main(void) { return puts("hello") < 0; }\n'
 FORTRAN = 'program hello\n  print *, "hello"\nend program\n'
 
 # The last word is a file in the home; behind "--" two ranks start it, and "" is the launch line alone.
+# These start no MPI program.
 PLAIN_VERBS = (
     ("machine",),
     ("mpi", "list"),
@@ -156,7 +157,7 @@ PLAIN_VERBS = (
     ("extract", "--target", "v3", "-o", "plain", "fat"),
     ("build", "--try-compilers", "--run", "./hello", "--repeats", "1", "--", "make"),
     ("history", "--store", "store"),
-)  # these start no MPI program
+)
 TUNE = ("tune", "--store", "store", "--try-all", "--only")
 SHORT_VERBS = (
     ("run", "--no-recipe", "--", "ring"),
@@ -213,13 +214,13 @@ def check_names_after(people, verbs, environment, launch=(), is_own_directory=Fa
         elif launch and verb[-1:] == ["--"]:
             arguments = [*launch, *([owner.home / last] if last else [])]
         done = owner.mpiric(*verb, *arguments, env=environment, timeout=1200)
-        good = {0, SLOWER} if "--against" in verb else {0}  # a machine may become slower meanwhile
+        good = {0, SLOWER} if "--against" in verb else {0}  # the machine may have become slower
         assert done.returncode in good, (verb, done.stderr)
         assert temporary_names(people, directory) == before, verb
 
 
 def check_names_with_mpi(people, mpi, verbs, *, is_own_directory):
-    """The same for verbs that start programs with this MPI library."""
+    """Check the names left by verbs that start programs with this MPI library."""
     owner = people.owner
     (owner.home / "waits.c").write_text(WAITS)
     for source in (*PROGRAMS, owner.home / "waits.c"):

@@ -78,7 +78,8 @@ def test_an_export_is_not_made_among_files_of_its_names(tmp_path, name):
     for check in (export.check_free, check_free):
         with pytest.raises(MpiricError, match=name):
             check(tmp_path)
-    (tmp_path / export.FLAT).write_text("mpiric-policy 1\n")  # of an earlier export
+    # A file of an earlier export may be replaced.
+    (tmp_path / export.FLAT).write_text("mpiric-policy 1\n")
     export.check_free(tmp_path)
 
 

@@ -84,21 +84,21 @@ def as_script(text: str, directory: Path) -> str:
 @pytest.mark.parametrize("shell", ["sh", "dash", "bash", "zsh", "ksh"])
 @example(list(HOSTILE))
 @FEW
-@given(words=WORDS)
-def test_words_of_sh_come_back(tmp_path, shell, words):
+@given(texts=WORDS)
+def test_words_of_sh_come_back(tmp_path, shell, texts):
     if shutil.which(shell) is None:
         pytest.skip(f"there is no {shell}")
-    script = as_script(f"{PRINTF} '%s\\0' {quoting.sh_command(words)}\n", tmp_path)
-    same(words, run([shell, script], tmp_path), tmp_path)
+    script = as_script(f"{PRINTF} '%s\\0' {quoting.sh_command(texts)}\n", tmp_path)
+    same(texts, run([shell, script], tmp_path), tmp_path)
 
 
 @example(list(HOSTILE))
 @FEW
-@given(words=WORDS)
-def test_bash_finds_no_fault_in_scripts_with_them(tmp_path, words):
-    array = as_script(f"words=({quoting.sh_command(words)})\n{PRINTF} '%s\\0' \"${{words[@]}}\"\n", tmp_path)
+@given(texts=WORDS)
+def test_bash_finds_no_fault_in_scripts_with_them(tmp_path, texts):
+    array = as_script(f"words=({quoting.sh_command(texts)})\n{PRINTF} '%s\\0' \"${{words[@]}}\"\n", tmp_path)
     run(["bash", "-n", array], tmp_path)
-    same(words, run(["bash", array], tmp_path), tmp_path)
+    same(texts, run(["bash", array], tmp_path), tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -106,25 +106,25 @@ def test_bash_finds_no_fault_in_scripts_with_them(tmp_path, words):
 )
 @example(list(HOSTILE))
 @FEW
-@given(words=WORDS)
-def test_words_of_csh_and_fish_come_back(tmp_path, shell, word, words):
+@given(texts=WORDS)
+def test_words_of_csh_and_fish_come_back(tmp_path, shell, word, texts):
     if shutil.which(shell) is None:
         pytest.skip(f"there is no {shell}")
     quote = getattr(quoting, word)
-    script = as_script(f"{PRINTF} '%s\\0' {' '.join(map(quote, words))}\n", tmp_path)
+    script = as_script(f"{PRINTF} '%s\\0' {' '.join(map(quote, texts))}\n", tmp_path)
     argv = [shell, "-f", script] if shell != "fish" else [shell, "--no-config", script]
-    same(words, run(argv, tmp_path), tmp_path)
+    same(texts, run(argv, tmp_path), tmp_path)
 
 
 @example([text for text in HOSTILE if "\udcff" not in text])
 @FEW
-@given(words=WORDS)
-def test_words_of_tcl_come_back_also_within_braces(tmp_path, words):
+@given(texts=WORDS)
+def test_words_of_tcl_come_back_also_within_braces(tmp_path, texts):
     if shutil.which("tclsh") is None:
         pytest.skip("tclsh is not installed")
     command = [
         word
-        for word in words
+        for word in texts
         if not re.search("[\ud800-\udfff]", word) and max(word, default="") < "\U00010000"
     ]
     lines = ["fconfigure stdout -encoding utf-8 -translation binary"]
@@ -137,10 +137,10 @@ def test_words_of_tcl_come_back_also_within_braces(tmp_path, words):
 
 
 @FEW
-@given(words=WORDS)
-def test_no_line_of_a_command_begins_as_a_directive(words):
+@given(texts=WORDS)
+def test_no_line_of_a_command_begins_as_a_directive(texts):
     for quote in (quoting.sh_word, quoting.csh_word, quoting.fish_word):
-        line = " ".join(["program", *map(quote, words)])
+        line = " ".join(["program", *map(quote, texts)])
         assert not any(part.lstrip().startswith("#") for part in line.split("\n"))
 
 

@@ -105,7 +105,7 @@ def test_no_path_is_probed_with_a_predicate_that_may_raise():
 
 @pytest.mark.parametrize("kind", ["fifo", "directory", "device"])
 @pytest.mark.parametrize(
-    "words",
+    "arguments",
     [
         ("report", "{}"),
         ("map", "--hierarchy", "2:2", "--graph", "{}.csv"),
@@ -132,9 +132,9 @@ def test_no_path_is_probed_with_a_predicate_that_may_raise():
         ("history", "--against", "{}.toml", "--", "mpirun", "./a"),
         ("history", "--against", "{}.json", "--", "mpirun", "./a"),
     ],
-    ids=lambda words: f"{words[0]}-{words[-2].strip('-')}",
+    ids=lambda arguments: f"{arguments[0]}-{arguments[-2].strip('-')}",
 )
-def test_a_special_file_is_refused_and_does_not_block(words, kind, tmp_path, monkeypatch):
+def test_a_special_file_is_refused_and_does_not_block(arguments, kind, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     for name in ("x", "x.csv", "x.toml", "x.json"):
         if kind == "fifo":
@@ -146,7 +146,7 @@ def test_a_special_file_is_refused_and_does_not_block(words, kind, tmp_path, mon
     signal.alarm(100)
     try:
         with pytest.raises((MpiricError, SystemExit)):
-            verb(*(word.format(tmp_path / "x") for word in words))
+            verb(*(word.format(tmp_path / "x") for word in arguments))
     finally:
         signal.alarm(0)
 

@@ -48,18 +48,18 @@ WITHOUT = (
 )
 
 
-@pytest.mark.parametrize("words", WITH_SECRETS, ids=" ".join)
-def test_a_value_that_looks_like_a_secret_is_masked(words):
-    hidden = hide(["mpirun", *words, "last"])
+@pytest.mark.parametrize("arguments", WITH_SECRETS, ids=" ".join)
+def test_a_value_that_looks_like_a_secret_is_masked(arguments):
+    hidden = hide(["mpirun", *arguments, "last"])
     assert SECRET not in " ".join(hidden)
     assert MASK in " ".join(hidden)
-    assert (hidden[0], hidden[-1], len(hidden)) == ("mpirun", "last", len(words) + 2)
+    assert (hidden[0], hidden[-1], len(hidden)) == ("mpirun", "last", len(arguments) + 2)
     assert hide(hidden) == hidden
 
 
-@pytest.mark.parametrize("words", WITHOUT, ids=" ".join)
-def test_other_words_stay(words):
-    assert list(hide(["mpirun", *words, "last"])) == ["mpirun", *words, "last"]
+@pytest.mark.parametrize("arguments", WITHOUT, ids=" ".join)
+def test_other_words_stay(arguments):
+    assert list(hide(["mpirun", *arguments, "last"])) == ["mpirun", *arguments, "last"]
 
 
 def test_masking_can_be_turned_off(monkeypatch):

@@ -18,10 +18,11 @@ SOURCE = Path(__file__).parents[1] / "system/runtime_programs/received_signals.c
 MPIRIC = Path(sys.executable).with_name("mpiric")
 WAIT_S = 120
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
+# Remains of ranks that a signal ended.
 LEFT_BY_LIBRARIES = (
     "/dev/shm/mpich_shm_",
     "/tmp/hydra_hwloc_xmlfile_",
-)  # remains of ranks that a signal ended
+)
 VERBS = {"run": ("--no-recipe",), "profile": ("--quiet", "-o", "record")}
 
 
@@ -89,12 +90,12 @@ class Owner:
         return results
 
     def stopped(self, pid):
-        """Whether a command is stopped, and its launcher, and each of its ranks."""
+        """Return whether a command, its launchers and its ranks are stopped, as three lists."""
         processes = self.processes()
         commands = {number: command for number, _, _, command in processes}
         of_command = commands.get(pid, b"")
         launchers = [pid]
-        if b"/mpiric-python\0" in of_command:  # `run` has become the launcher, other verbs have started it
+        if b"/mpiric-python\0" in of_command:  # `run` becomes the launcher, other verbs start it
             launchers = [n for n, parent, _, command in processes if parent == pid and command != of_command]
         ranks = os.fsencode(f"{self.program}\0")
         return (
@@ -113,7 +114,7 @@ def owner(people, mpi):
 
 
 def effect(owner, command, number, to_group):
-    """Status of a command that got a signal, and the signals of its ranks."""
+    """Return the status of a command that received a signal, and the signals received by its ranks."""
     before = owner.user.machine.names()
     process = owner.start(*command)
     (os.killpg if to_group else os.kill)(process.pid, number)
@@ -146,7 +147,7 @@ def test_a_signal_has_the_effect_that_it_has_without_mpiric(owner, number, to_gr
 
 
 def settled(condition, unchanged_s=2.0):
-    """The value of a condition once it has not changed for some time."""
+    """Return the value of a condition once it has not changed for some time."""
     value, since = condition(), time.monotonic()
     while time.monotonic() - since < unchanged_s:
         time.sleep(0.05)
@@ -156,8 +157,9 @@ def settled(condition, unchanged_s=2.0):
 
 
 def stop_and_continue(owner, command, to_group, expected=None):
-    """What SIGTSTP stops, and the status of the command that SIGCONT lets go on and SIGTERM ends."""
-    process = owner.start(*command, process_group=0)  # in a session with its parent, or SIGTSTP is ignored
+    """Send SIGTSTP, SIGCONT and SIGTERM to a command; return the stopped processes and the final status."""
+    # The kernel ignores SIGTSTP for a process group without a parent in its session.
+    process = owner.start(*command, process_group=0)
     send = os.killpg if to_group else os.kill
 
     def state():

@@ -1,4 +1,4 @@
-"""What knobs answer, by name: values that they would try, or the reason why they are skipped."""
+"""Answers of knobs by name: values that they would try, or the reason why they are skipped."""
 
 from dataclasses import replace
 
@@ -9,21 +9,21 @@ from mpiric.model.behaviour import Behaviour
 from mpiric.model.knob import Skip, Try
 from mpiric.model.situation import Situation
 
-LEAST = 0.01 / 1.01  # share of the time that a gain of 1 % takes
+LEAST = 0.01 / 1.01  # share of the time that a gain of 1 % saves
 
 
 def values(name: str, case: Situation) -> tuple[str, ...]:
-    """Values of a knob, whatever the user allows; none where it is skipped."""
+    """Return the values of a knob, regardless of the user's limits; none if it is skipped."""
     answer = all_knobs()[name].consider(case)
     return answer.values if isinstance(answer, Try) else ()
 
 
 def skipped(name: str, case: Situation) -> str:
-    """Why a knob is skipped, "" where it is tried."""
+    """Return the reason why a knob is skipped, "" if it is tried."""
     answer = consider(all_knobs()[name], case)
     return answer.reason if isinstance(answer, Skip) else ""
 
 
 def needless(name: str, case: Situation, shown: Behaviour, least_share: float = LEAST) -> str:
-    """Why a knob cannot matter to what a record shows, "" where it can."""
+    """Return the reason why a knob cannot affect a recorded behaviour, "" if it can."""
     return skipped(name, replace(doing(case, shown), least_share=least_share))

@@ -1,4 +1,4 @@
-"""Behaviours of programs that everybody knows, as a record of two ranks a node or more would show them."""
+"""Behaviours of common kinds of programs, as recorded from two or more ranks per node."""
 
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ from mpiric.model.situation import Situation
 
 KIB, MIB = 1 << 10, 1 << 20
 
-# A program that computes: what any of the others leaves unsaid.
+# A program that only computes; defaults for the other behaviours.
 _QUIET = {
     "nodes": 1.0,
     "node_ranks": 2.0,
@@ -37,22 +37,22 @@ _QUIET = {
     "collective_bound": 0.0,
     "peak_bytes": 12.0 * MIB,
     "minor_faults_per_s": 20.0,
-    **{f"{name}_{what}": 0.0 for name in BLOCKING for what in ("calls", "bound")},
+    **{f"{name}_{number}": 0.0 for name in BLOCKING for number in ("calls", "bound")},
 }
 
 
 def behaviour(*sizes: MessageSizes, reach: str = "node", transport: str = "", **numbers: float) -> Behaviour:
-    """A program that computes, but for these numbers and messages."""
-    known = {**_QUIET, **numbers}
+    """Return a program that only computes, except for these numbers and messages."""
+    values = {**_QUIET, **numbers}
     return Behaviour(
-        {"run_mpi_bound": known["mpi_bound"] * (1 - known["outside_bound"]), **known},
+        {"run_mpi_bound": values["mpi_bound"] * (1 - values["outside_bound"]), **values},
         sizes={"node": (), "network": (), "ucx": (), reach: sizes},
         carriers=Carriers(transport),
     )
 
 
 def messages(*bytes_each: int, share: float = 0.5) -> Behaviour:
-    """Ranks of one node that exchange many messages of these sizes."""
+    """Return ranks of one node that exchange many messages of these sizes."""
     sizes = tuple(MessageSizes(size, size, 1000) for size in bytes_each)
     return behaviour(
         *sizes,
@@ -67,7 +67,7 @@ def messages(*bytes_each: int, share: float = 0.5) -> Behaviour:
 COMPUTES = behaviour()
 LATENCY = messages(8, share=0.99)
 HALO = messages(64, 4 * KIB, 64 * KIB)
-# Faces of a field that is allocated anew in each step.
+# Messages with the faces of a field that is allocated again in each step.
 HEAT = replace(
     messages(401_408, share=0.1),
     numbers={
@@ -83,7 +83,7 @@ HEAT = replace(
         "collective_bound": 0.004,
     },
 )
-# Nothing but a large one, in memory that the ranks of the node share.
+# One large MPI_Allreduce in shared memory, and nothing else.
 ALLREDUCE = behaviour(
     mpi_bound=0.995,
     own_bound=0.006,
@@ -110,5 +110,5 @@ BETWEEN_NODES = behaviour(
 
 
 def doing(situation: Situation, shown: Behaviour) -> Situation:
-    """The situation after a record has shown this."""
+    """Return the situation with a recorded behaviour."""
     return replace(situation, observation=replace(situation.observation, behaviour=shown))

@@ -1,9 +1,9 @@
-"""What an MPI library and the layers below it print of a run's transports, read as the workflows read it."""
+"""Transports of a run according to the output of an MPI library and the layers below it."""
 
 from mpiric.fabric.library_output import read_report
 from mpiric.model.fabric import TransportReport
 from mpiric.mpis import connections
 
 
-def heard(text: str, implementation: str) -> TransportReport:
+def transports_in(text: str, implementation: str) -> TransportReport:
     return read_report(text, connections(implementation, text))

@@ -1,12 +1,12 @@
-"""Stand-ins for Cray's ``aprun`` and HPE's PALS ``mpiexec``, which run only on machines we do not have.
+"""Fake launchers: Cray's ``aprun`` and HPE's PALS ``mpiexec``, which run only on machines of these vendors.
 
 They read the options that their manuals document and bind ranks as described there, on one node:
 
 * aprun(1) and "Run Applications Using the aprun Command" (HPE S-2496): ``-n -N -d -j -S -ss -cc -e -L -m``.
-  ``-cc cpu`` gives each thread of a PE a CPU of its own, ``depth`` a PE a mask of ``-d`` CPUs, ``numa_node``
-  the CPUs of its NUMA node; a list has a part for each PE between colons, of which its threads take one CPU
-  each. ``-j 1`` leaves all but the first hardware thread of a core alone.
-* mpiexec(1) of PALS and ALCF's user guides: ``-n --ppn --depth --cpu-bind``; ``list:`` has a set a rank.
+  ``-cc cpu`` binds each thread of a PE to a separate CPU, ``depth`` binds a PE to ``-d`` CPUs, ``numa_node``
+  binds it to the CPUs of its NUMA node. A list has one part per PE, separated by colons; each thread of the
+  PE takes one CPU of the part. ``-j 1`` uses only the first hardware thread of a core.
+* mpiexec(1) of PALS and ALCF's user guides: ``-n --ppn --depth --cpu-bind``; ``list:`` has one set per rank.
 """
 
 import json
@@ -21,7 +21,7 @@ from mpiric.machine import read_topology
 from mpiric.model.machine import Topology
 from mpiric.model.pu_set import parse_pu_list
 
-Threads = tuple[frozenset[int], ...]  # where each thread of a rank may run
+Threads = tuple[frozenset[int], ...]  # hardware threads allowed to each thread of a rank
 
 _VALUED = {
     "aprun": ("-n", "-N", "-d", "-j", "-S", "-cc", "-e", "-L", "-m", "-r"),
@@ -36,53 +36,53 @@ BANNERS = {
 
 @dataclass(frozen=True)
 class Asked:
-    """A command line understood."""
+    """Parsed command line."""
 
     options: dict[str, str]
     program: tuple[str, ...]
     environment: dict[str, str] = field(default_factory=dict)
 
-    def number(self, name: str, otherwise: int) -> int:
-        return int(self.options.get(name, otherwise))
+    def number(self, name: str, default: int) -> int:
+        return int(self.options.get(name, default))
 
 
-def read(name: str, words: Sequence[str]) -> Asked:
-    """Refuses what the launcher does not have, as it would."""
+def read(name: str, argv: Sequence[str]) -> Asked:
+    """Parse a command line; unknown options are errors, as with the real launcher."""
     options: dict[str, str] = {}
     environment: dict[str, str] = {}
-    left = list(words)
-    while left and left[0].startswith("-"):
-        word = left.pop(0)
+    remaining = list(argv)
+    while remaining and remaining[0].startswith("-"):
+        word = remaining.pop(0)
         key, equals, value = word.partition("=") if word.startswith("--") else (word, "", "")
         if key in _VALUED[name]:
-            value = value if equals else left.pop(0)
+            value = value if equals else remaining.pop(0)
             if key in ("-e", "--env"):
                 variable, _, text = value.partition("=")
                 environment[variable] = text
             options[key] = value
         elif key not in _FLAGS[name]:
             raise SystemExit(f"{name}: unrecognized option {word!r}")
-    return Asked(options, tuple(left), environment)
+    return Asked(options, tuple(remaining), environment)
 
 
-def aprun_places(asked: Asked, topology: Topology) -> tuple[Threads, ...]:
-    """Hardware threads of the PEs of one node."""
-    per_node, depth = asked.number("-N", asked.number("-n", 1)), asked.number("-d", 1)
-    per_core = asked.number("-j", 1)
+def aprun_places(request: Asked, topology: Topology) -> tuple[Threads, ...]:
+    """Return the hardware threads of the PEs of one node."""
+    per_node, depth = request.number("-N", request.number("-n", 1)), request.number("-d", 1)
+    per_core = request.number("-j", 1)
     numa = [
         [pu for core in topology.cores if core.numa_node == node.index for pu in core.pus[:per_core]]
         for node in topology.numa_nodes
     ]
-    own = _by_numa(numa, per_node, depth, asked.number("-S", 0))
-    binding = asked.options.get("-cc", "cpu")
+    pus_of_pe = _by_numa(numa, per_node, depth, request.number("-S", 0))
+    binding = request.options.get("-cc", "cpu")
     if binding == "none":
         return ((frozenset(topology.pus),) * depth,) * per_node
     if binding == "cpu":
-        return tuple(tuple(frozenset({pu}) for pu in mine) for mine in own)
+        return tuple(tuple(frozenset({pu}) for pu in pus) for pus in pus_of_pe)
     if binding == "depth":
-        return tuple((frozenset(mine),) * depth for mine in own)
+        return tuple((frozenset(pus),) * depth for pus in pus_of_pe)
     if binding == "numa_node":
-        return tuple((frozenset(next(n for n in numa if mine[0] in n)),) * depth for mine in own)
+        return tuple((frozenset(next(n for n in numa if pus[0] in n)),) * depth for pus in pus_of_pe)
     parts = [[int(cpu) for cpu in _expanded(part)] for part in binding.split(":")]
     if len(parts) == 1:
         parts = [[cpu] for cpu in parts[0]]
@@ -92,36 +92,36 @@ def aprun_places(asked: Asked, topology: Topology) -> tuple[Threads, ...]:
     )
 
 
-def _by_numa(numa: list[list[int]], count: int, depth: int, each: int) -> list[list[int]]:
-    """CPUs of each PE: ``-S`` of them in a NUMA node, else one NUMA node after the other."""
-    if not each:
+def _by_numa(numa: list[list[int]], count: int, depth: int, per_numa_node: int) -> list[list[int]]:
+    """Return the CPUs of each PE: ``-S`` PEs per NUMA node, else one NUMA node is filled after the other."""
+    if not per_numa_node:
         cpus = [pu for node in numa for pu in node]
         return [cpus[pe * depth : (pe + 1) * depth] for pe in range(count)]
     return [
-        numa[pe // each][pe % each * depth : (pe % each + 1) * depth]
-        for pe in range(min(count, each * len(numa)))
+        numa[pe // per_numa_node][pe % per_numa_node * depth : (pe % per_numa_node + 1) * depth]
+        for pe in range(min(count, per_numa_node * len(numa)))
     ]
 
 
 def _expanded(text: str) -> list[int]:
-    """The numbers of a list with ranges, in the order written."""
-    found: list[int] = []
+    """Return the numbers of a list with ranges, in the written order."""
+    numbers: list[int] = []
     for part in text.split(","):
         low, _, high = part.partition("-")
-        found += range(int(low), int(high or low) + 1)
-    return found
+        numbers += range(int(low), int(high or low) + 1)
+    return numbers
 
 
-def pals_places(asked: Asked, topology: Topology) -> tuple[Threads, ...]:
-    """Hardware threads of the ranks of one node."""
-    per_node = asked.number("--ppn", asked.number("-n", 1))
-    depth = asked.number("--depth", asked.number("-d", 1))
-    method, _, rest = asked.options.get("--cpu-bind", "core").partition(":")
+def pals_places(request: Asked, topology: Topology) -> tuple[Threads, ...]:
+    """Return the hardware threads of the ranks of one node."""
+    per_node = request.number("--ppn", request.number("-n", 1))
+    depth = request.number("--depth", request.number("-d", 1))
+    method, _, value = request.options.get("--cpu-bind", "core").partition(":")
     cores = topology.cores
     if method == "none":
         sets = [frozenset(topology.pus)] * per_node
     elif method == "list":
-        parts = [frozenset(parse_pu_list(part)) for part in rest.split(":")]
+        parts = [frozenset(parse_pu_list(part)) for part in value.split(":")]
         sets = [parts[rank % len(parts)] for rank in range(per_node)]
     elif method == "depth":
         pus = [pu for core in cores for pu in core.pus]
@@ -133,7 +133,7 @@ def pals_places(asked: Asked, topology: Topology) -> tuple[Threads, ...]:
         sets = [frozenset(cores[rank].pus) for rank in range(per_node)]
     else:
         raise SystemExit(f"mpiexec: invalid --cpu-bind {method!r}")
-    return tuple((own,) * depth for own in sets)
+    return tuple((cpus,) * depth for cpus in sets)
 
 
 STARTER = """
@@ -181,8 +181,8 @@ def install(directory: Path, topology_xml: str) -> Path:
     (place / "topology.xml").write_text(topology_xml)
     (place / "starter.c").write_text(STARTER)
     for name in BANNERS:
-        words = ["gcc", "-O1", "-o", str(place / "starter" / name), str(place / "starter.c")]
-        subprocess.run(words, check=True)
+        argv = ["gcc", "-O1", "-o", str(place / "starter" / name), str(place / "starter.c")]
+        subprocess.run(argv, check=True)
         root = str(Path(__file__).parents[2])
         script = (
             f"#!{sys.executable}\nimport sys\nsys.path[:0] = {json.dumps([root, *filter(None, sys.path)])}\n"
@@ -194,19 +194,19 @@ def install(directory: Path, topology_xml: str) -> Path:
 
 
 def main(place: str, name: str) -> None:
-    """Become the starter, which has the launcher's name."""
+    """Replace this process by the starter, whose name is the launcher's."""
     if sys.argv[1:] == ["--version"]:
         print(BANNERS[name], end="")
         return
-    asked = read(name, sys.argv[1:])
+    request = read(name, sys.argv[1:])
     topology = read_topology(Path(place, "topology.xml").read_text())
     lists = [
         ",".join(str(pu) for pu in sorted(frozenset.union(*threads)))
-        for threads in _PLACES[name](asked, topology)
+        for threads in _PLACES[name](request, topology)
     ]
     starter = f"{place}/starter/{name}"
     os.execve(
         starter,
-        [starter, _VARIABLES[name], *lists, "--", *asked.program],
-        {**os.environ, **asked.environment},
+        [starter, _VARIABLES[name], *lists, "--", *request.program],
+        {**os.environ, **request.environment},
     )

@@ -1,9 +1,9 @@
-"""Runs a command in another root file system, where some directories are this one's.
+"""Run a command in another root file system that shares some directories with the present one.
 
     enter_root.py ROOT [DIRECTORY…] -- COMMAND…
 
-The root is changed by pivot_root, not chroot: a process below a chroot may make no user namespace, and
-container engines make one. What is mounted is mounted for this command alone.
+The root is changed by pivot_root, because a process below a chroot may not make a user namespace, which
+container engines need. The mounts are only visible to this command.
 """
 
 import ctypes
@@ -20,19 +20,19 @@ OF_SYSTEM = ("/dev", "/proc", "/sys")
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 
-def ask(done: int, what: str) -> None:
+def ask(result: int, target: str) -> None:
     """Raise OSError for a call of the C library that has failed."""
-    if done:
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), what)
+    if result:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), target)
 
 
 def mount(source: str, target: str, flags: int) -> None:
-    """Bind a directory, or change how mounts spread."""
+    """Bind a directory, or change the propagation of mounts."""
     ask(LIBC.mount(source.encode(), target.encode(), None, flags, None), target)
 
 
 def enter(root: str, directories: Iterable[str]) -> None:
-    """Make ``root`` the root of this process, with directories of the old one in it."""
+    """Make ``root`` the root of this process, and bind directories of the old root into it."""
     ask(LIBC.unshare(NEW_MOUNTS), "mount namespace")
     mount("none", "/", RECURSIVE | PRIVATE)
     mount(root, root, BIND | RECURSIVE)
@@ -45,12 +45,12 @@ def enter(root: str, directories: Iterable[str]) -> None:
     os.chdir("/")
 
 
-def main(words: Sequence[str]) -> None:
-    """Enter, become the command."""
-    end = words.index("--")
-    root, *directories = words[:end]
+def main(argv: Sequence[str]) -> None:
+    """Change the root and execute the command."""
+    end = argv.index("--")
+    root, *directories = argv[:end]
     enter(root, directories)
-    os.execvp(words[end + 1], words[end + 1 :])
+    os.execvp(argv[end + 1], argv[end + 1 :])
 
 
 if __name__ == "__main__":

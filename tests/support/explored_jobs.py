@@ -1,4 +1,4 @@
-"""Jobs of a series by hand: their places in blocks, their pace, how they ended."""
+"""Explored jobs made by hand: position in a block, pace and end."""
 
 from tests.support.paces import key, key_pace, steps
 
@@ -13,20 +13,20 @@ def end(
     *,
     marks: int = 1000,
     status: int | None = 0,
-    asked: bool = False,
+    was_asked: bool = False,
     nan: str = "",
 ) -> JobEnd:
-    """A job of so many equal steps; without a time it left no marks."""
+    """Return the end of a job with equal steps; a job without a step time left no marks."""
     pace = None if step_s is None else key_pace(PAIR.key, steps(marks, step_s, step_s))
-    return JobEnd(status, asked, nan, 60.0, pace)
+    return JobEnd(status, was_asked, nan, 60.0, pace)
 
 
 def job(block: int, side: Side, ended: JobEnd | None, inputs: str = "same") -> ExploredJob:
-    """A job; without an end it runs, or nobody saw it end."""
+    """Return a job; without an end, it is running or its end was not observed."""
     return ExploredJob(f"{block}{side.value}", block, side, inputs, end=ended)
 
 
 def block(number: int, original: JobEnd | None, recipe: JobEnd | None) -> tuple[ExploredJob, ExploredJob]:
-    """Two jobs, in an order that changes from block to block."""
+    """Return two jobs, in an order that alternates between blocks."""
     both = job(number, Side.ORIGINAL, original), job(number, Side.RECIPE, recipe)
     return both if number % 2 else (both[1], both[0])

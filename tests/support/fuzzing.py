@@ -71,7 +71,7 @@ def alarm(what: str) -> Iterator[None]:
 
 
 def read_or_refused(read: Callable[[], object], what: str, data: bytes, copy: Path) -> None:
-    """The reader ends well or with an error of mpiric's own; else the damaged file is kept and named."""
+    """Check that the reader succeeds or raises an error of mpiric; otherwise keep the damaged file."""
     try:
         with alarm(what):
             read()

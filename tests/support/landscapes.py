@@ -1,4 +1,4 @@
-"""Made-up programs for the search: the time of every configuration is known exactly."""
+"""Made-up programs for the search: the exact time of each configuration is known."""
 
 from dataclasses import dataclass
 from itertools import product
@@ -9,12 +9,13 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.tuning.search.space import Dimension, SearchSpace
 
+# Number of settings of each knob: 256, 256, 243 and 256 configurations.
 SHAPES = (
     (3, 3, 3, 3),
     (1,) * 8,
     (2,) * 5,
     (7, 3, 3, 1),
-)  # settings a knob: 256, 256, 243 and 256 configurations
+)
 
 
 @dataclass
@@ -26,8 +27,8 @@ class Landscape:
     noise: float
     random: Random
     drift: float = 0.0
-    slower: range = range(0)  # runs during which the machine is at its lower speed
-    step: float = 0.0  # how much slower it is then; a logarithm
+    slower: range = range(0)  # runs during which the machine is slower
+    step: float = 0.0  # logarithm of the factor by which it is slower
     runs: int = 0
 
     @property
@@ -35,13 +36,13 @@ class Landscape:
         return min(value for value in self.truth.values() if value is not None)
 
     def regret(self, configuration: Configuration) -> float:
-        """How much slower a configuration truly is than the best: 0.02 for 2 %."""
+        """Return the true slowdown of a configuration relative to the best: 0.02 for 2 %."""
         value = self.truth[_mattering(configuration)]
         assert value is not None
         return exp(value - self.best) - 1
 
     def works(self, configuration: Configuration) -> bool:
-        """Whether a configuration does not crash."""
+        """Return whether a configuration runs without a crash."""
         return self.truth[_mattering(configuration)] is not None
 
     def measure(self, configuration: Configuration, limit_s: float) -> Trial:
@@ -54,14 +55,14 @@ class Landscape:
         speed = self.drift * self.runs + (self.step if self.runs in self.slower else 0.0)
         wall_s = 0.5 * exp(value + self.random.gauss(0, self.noise) + speed)
         if self.random.random() < 0.02:
-            wall_s *= 1.5  # somebody else's job
+            wall_s *= 1.5  # disturbed by another job
         if wall_s > limit_s:
             return Trial(configuration, Phase.SEARCH, Outcome.TIMED_OUT, limit_s, reason="too slow")
         return Trial(configuration, Phase.SEARCH, Outcome.OK, wall_s, wall_s)
 
 
 def _mattering(configuration: Configuration) -> Configuration:
-    """The configuration without the settings that are known to do nothing."""
+    """Return the configuration without the settings that have no effect."""
     return Configuration(tuple(item for item in configuration.items if not item[0].startswith("idle")))
 
 
@@ -76,10 +77,11 @@ def landscape(
     idle: int = 0,
     step: float = 0.0,
 ) -> Landscape:
-    """Two to four factors matter, by 5 to 40 %; values may cost as much; ``interaction`` scales pair effects.
+    """Return a landscape in which two to four knobs change the time by 5 to 40 %.
 
-    ``promised`` is the chance that the observation points at a factor that matters; ``idle`` knobs besides
-    promise nothing and do nothing. With a ``step`` the machine is slower until some run, or from one on.
+    ``interaction`` scales the effects of pairs, ``promised`` is the probability that a knob with an effect
+    has a high prior, and ``idle`` knobs without an effect are added. With a ``step``, the machine is slower
+    until some run, or during an interval.
     """
     random = Random(seed)
     matter = random.sample(range(len(shape)), min(len(shape), random.choice((2, 3, 4))))

@@ -1,4 +1,4 @@
-"""A user who submits from a login node of the virtual cluster."""
+"""User who submits from a login node of the virtual cluster."""
 
 import json
 import subprocess
@@ -16,7 +16,7 @@ PATIENCE_S = 240
 
 
 class Login:
-    """A user on n1, in a directory that every host sees."""
+    """User on n1, in a directory that all hosts share."""
 
     def __init__(self, lab, mpi_prefix, place):
         self.lab, self.place = lab, place
@@ -26,12 +26,12 @@ class Login:
         environment = {**clean_environment(), "HOME": str(place), "PWD": str(place / "work")}
         self.environment = mpi_environment("mpich", mpi_prefix("mpich"), environment)
 
-    def start(self, *words):
-        """mpiric with these words, in a session of its own."""
+    def start(self, *arguments):
+        """Start mpiric with these arguments, in a separate session."""
         inside = ["/bin/sh", "-c", 'cd "$1" && shift && exec "$@"', "sh", str(self.place / "work"), MPIRIC]
         with (self.place / "stderr").open("a") as stderr:
             return subprocess.Popen(
-                command_line(self.lab, "n1", [*inside, *words]),
+                command_line(self.lab, "n1", [*inside, *arguments]),
                 env=self.environment,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
@@ -40,8 +40,8 @@ class Login:
                 start_new_session=True,
             )
 
-    def tune(self, *words, srun=SRUN):
-        """``tune --submit`` of a program on some hosts that takes no time of its own."""
+    def tune(self, *arguments, srun=SRUN):
+        """Start ``tune --submit`` of a program that ends at once, on several hosts."""
         options = [
             "--submit",
             "--json",
@@ -52,7 +52,7 @@ class Login:
             "--only",
             "malloc,pages",
         ]
-        return self.start("tune", *options, *words, "--", *srun, str(self.program))
+        return self.start("tune", *options, *arguments, "--", *srun, str(self.program))
 
     @property
     def said(self):
@@ -60,7 +60,7 @@ class Login:
 
     @property
     def record(self):
-        """Directory of the tune."""
+        """Return the directory of the tune."""
         return next(iter(self.store.iterdir()))
 
     def events(self):

@@ -1,4 +1,4 @@
-"""What `lfs` prints, transcribed from Lustre's operations manual and lfs-getstripe(1)."""
+"""Output of `lfs`, transcribed from Lustre's operations manual and lfs-getstripe(1)."""
 
 OSTS = "OBDS:\n" + "".join(f"{i}: scratch-OST{i:04x}_UUID ACTIVE\n" for i in range(8))
 ONE_AWAY = OSTS.replace("OST0003_UUID ACTIVE", "OST0003_UUID INACTIVE")

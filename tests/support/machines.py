@@ -1,4 +1,4 @@
-"""Machines one does not have, as topologies."""
+"""Topologies of recorded and of made-up machines."""
 
 from functools import cache
 from pathlib import Path
@@ -13,13 +13,16 @@ DATA = Path(__file__).parents[1] / "data"
 
 @cache
 def recorded(name: str) -> Topology:
-    """One of tests/data/machines."""
+    """Return a topology of tests/data/machines."""
     text = (DATA / "machines" / f"{name}.xml").read_text()
     return read_topology(text)
 
 
 def made_up(*numa_cores: int, smt: int = 1) -> Topology:
-    """NUMA nodes with so many cores, one socket each; siblings are numbered after all cores."""
+    """Return a machine with these numbers of cores per NUMA node; each NUMA node is a socket.
+
+    The second hardware threads of the cores are numbered after all first ones.
+    """
     count = sum(numa_cores)
     owners = [node for node, number in enumerate(numa_cores) for _ in range(number)]
     cores = tuple(
@@ -37,5 +40,5 @@ def placed(topology: Topology, ranks: int, **request) -> Plan:
     return plan(topology, PlacementRequest(ranks=ranks, **request), usable)
 
 
-def cores_of(made: Plan) -> list[list[int]]:
-    return [[core.index for core in seat.cores] for seat in made.seats]
+def cores_of(placement_plan: Plan) -> list[list[int]]:
+    return [[core.index for core in seat.cores] for seat in placement_plan.seats]

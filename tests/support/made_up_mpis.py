@@ -1,4 +1,4 @@
-"""Hosts made up from a few installations: prefix, library, what it answers, what its launcher answers."""
+"""Made-up hosts with installations of MPI: prefix, library, and the printed versions."""
 
 from dataclasses import dataclass, field
 
@@ -10,20 +10,20 @@ from mpiric.mpis._describe import ASK_VERSION
 
 @dataclass(frozen=True)
 class Installed:
-    """One MPI: files below a prefix."""
+    """MPI installation: files below a prefix."""
 
     prefix: str
     says: str
     library: str = "lib/libmpi.so.12"
     launchers: tuple[str, ...] = ("mpiexec", "mpirun", "mpiexec.hydra")
     launcher_says: str = ""
-    others: tuple[str, ...] = ("bin/mpicc",)
+    further_files: tuple[str, ...] = ("bin/mpicc",)
     soname: str = "libmpi.so.12"
 
 
 @dataclass
 class MadeUp:
-    """What a host holds; `host()` gives it."""
+    """Content of a made-up host, which `host()` returns."""
 
     installed: tuple[Installed, ...]
     environ: dict[str, str] = field(default_factory=dict)
@@ -55,5 +55,5 @@ def _put(recording: Recording, mpi: Installed) -> None:
         launcher = f"{mpi.prefix}/bin/{name}"
         recording.files[launcher] = ""
         recording.commands[command_key([launcher, "--version"], None)] = Completed(0, mpi.launcher_says, "")
-    for name in mpi.others:
+    for name in mpi.further_files:
         recording.files[f"{mpi.prefix}/{name}"] = ""

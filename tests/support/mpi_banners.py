@@ -1,7 +1,7 @@
-"""What MPI libraries and launchers say of themselves.
+"""Versions printed by MPI libraries and launchers.
 
-Recorded on Debian 12 unless a source is given; those with a source are transcribed from it, because the
-library cannot be had here.
+Recorded on Debian 12 unless a comment names a source; these are transcribed from the source, because the
+library was not available.
 """
 
 OPENMPI_4 = "Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4, repo rev: v4.1.4, May 26, 2022"

@@ -1,4 +1,4 @@
-"""Damaged copies of good files: bits, lengths and types changed, at random from a seed."""
+"""Damaged copies of valid files: bits, lengths and types are changed at random, from a seed."""
 
 import json
 import random
@@ -7,7 +7,7 @@ from contextlib import suppress
 from copy import deepcopy
 from typing import Any
 
-# What takes the place of a part of a file, or of a value.
+# Replacements of a part of a file, and of a value.
 TOKENS = [
     b"", b"\0", b"\n", b" ", b"-1", b"0", b"1e999", b"NaN", b"Infinity", b"-Infinity", b"9" * 400,
     b"99999999999999999999", b"2147483648", b"\xff\xfe", b"\xed\xa0\x80", b"\\ud800", b'"', b"[", b"{", b"}",
@@ -24,7 +24,7 @@ Mutate = Callable[[bytes, random.Random], bytes]
 
 
 def damage(data: bytes, chance: random.Random) -> bytes:
-    """Up to four places of a file changed: bits turned over, parts cut, repeated, or replaced."""
+    """Change up to four places of a file: bits are flipped, parts removed, repeated or replaced."""
     for _ in range(chance.randint(1, 4)):
         at = chance.randint(0, len(data))
         end = min(len(data), at + chance.choice([1, 2, 4, 8, 64]))
@@ -46,7 +46,7 @@ def damage(data: bytes, chance: random.Random) -> bytes:
 
 
 def damage_json(data: bytes, chance: random.Random) -> bytes:
-    """A JSON document with values of other types, or without a key; one time in four damaged as text."""
+    """Replace values of a JSON document or remove keys; one time in four, damage it as text."""
     if chance.randrange(4) == 0:
         return damage(data, chance)
     document = deepcopy(json.loads(data))
@@ -56,7 +56,7 @@ def damage_json(data: bytes, chance: random.Random) -> bytes:
 
 
 def damage_lines(data: bytes, chance: random.Random) -> bytes:
-    """JSON lines, one or two of them damaged."""
+    """Damage one or two of several JSON lines."""
     lines = data.splitlines(keepends=True)
     for _ in range(chance.randint(1, 2)):
         at = chance.randrange(len(lines))
@@ -66,7 +66,7 @@ def damage_lines(data: bytes, chance: random.Random) -> bytes:
 
 
 def _changed(document: Any, chance: random.Random) -> Any:
-    """The document with one value, each as likely as any other, replaced or removed."""
+    """Return the document with one value replaced or removed, chosen with equal probability."""
     places = list(_places(document))
     if not places or chance.randrange(len(places) + 1) == 0:
         return deepcopy(chance.choice(VALUES))
@@ -79,7 +79,7 @@ def _changed(document: Any, chance: random.Random) -> Any:
 
 
 def _places(document: Any) -> Iterator[tuple[Any, Any]]:
-    """Holder and key of each value in a document."""
+    """Yield container and key of each value in a document."""
     is_list = isinstance(document, list)
     for key in document if isinstance(document, dict) else range(len(document)) if is_list else ():
         yield document, key

@@ -1,4 +1,4 @@
-"""Programs whose running time is made up, for simulations of proofs."""
+"""Simulated run times of programs, for simulations of proofs."""
 
 from collections.abc import Callable, Mapping
 from math import exp, prod, sqrt
@@ -34,7 +34,7 @@ def _drifting(random: Random, spread: float, run: int) -> float:
 
 
 def _bursting(random: Random, spread: float, run: int) -> float:
-    """Something else runs for a dozen runs at a time, and takes more than half of the machine."""
+    """Return the factor for a machine whose CPUs are half used by another job in 12 of 36 runs."""
     return (2.2 if (run // 12) % 3 == 1 else 1.0) * exp(random.gauss(0, spread))
 
 
@@ -54,9 +54,9 @@ NOISES: dict[str, Noise] = {
 
 
 class SimulatedProgram:
-    """A `measure` for proofs: each knob that is set makes the program as many times as fast as its speed-up.
+    """A `measure` for proofs: the speedup of a configuration is the product of the speedups of its knobs.
 
-    ``together`` is what sets of knobs make of it beyond that. A run is stopped at its limit times ``stop``.
+    ``together`` holds further factors for sets of knobs. A run is stopped at its limit times ``stop``.
     """
 
     def __init__(
@@ -73,13 +73,13 @@ class SimulatedProgram:
         self.made: list[Trial] = []
 
     def speedup(self, configuration: Configuration) -> float:
-        """How many times as fast as the original a configuration is."""
+        """Return the speedup of a configuration over the original."""
         knobs = set(configuration.as_dict())
         alone = prod(self.speedups.get(knob, 1.0) for knob in knobs)
         return alone * prod(factor for several, factor in self.together.items() if several <= knobs)
 
     def __call__(self, run: Run) -> Trial:
-        """One run."""
+        """Simulate a run."""
         seconds = self.noise(self.random, self.spread, len(self.made) + 1) / self.speedup(run.configuration)
         trial = Trial(
             run.configuration,
@@ -98,7 +98,7 @@ class SimulatedProgram:
 
 
 def stopped(trial: Trial, limit_s: float) -> Trial:
-    """A trial that its limit stopped."""
+    """Return the trial as stopped by its limit."""
     return Trial(
         trial.configuration,
         trial.phase,

@@ -1,7 +1,7 @@
-"""Runs shell scripts in trial directories and says what became of the user's files.
+"""Run shell scripts in trial directories and report the state of the user's files.
 
-A program of its own, so that an ordinary user can run it: ``python overlay_attacks.py SCRIPT…`` prints one
-JSON object. Each script is one trial. Trials are overlaid; with COPY in the environment they are copies.
+This is a separate program, so that an ordinary user can run it: ``python overlay_attacks.py SCRIPT…`` prints
+one JSON object. Each script is one trial. Trials use an overlay, or a copy if COPY is in the environment.
 """
 
 import json
@@ -16,7 +16,7 @@ from mpiric.model.launch import Launch
 
 
 def make_tree(work: Path) -> None:
-    """Files of every kind that a program may meddle with."""
+    """Create files of all kinds that a program may change."""
     (work / "deep/er").mkdir(parents=True)
     (work / "results").mkdir()
     for name in ("in.dat", "deep/er/x", "results/old", "log", "shared"):
@@ -29,19 +29,19 @@ def make_tree(work: Path) -> None:
 
 
 def state_of(tree: Path) -> dict[str, list[object]]:
-    """All that can be seen of the files of a tree, their contents too."""
-    found: dict[str, list[object]] = {}
+    """Return the metadata and the contents of all files of a tree."""
+    states: dict[str, list[object]] = {}
     for path in sorted([tree, *tree.rglob("*")]):
         status = path.lstat()
-        seen = [status.st_ino, status.st_mode, status.st_nlink, status.st_uid, status.st_gid, status.st_size]
-        seen += [status.st_mtime_ns, status.st_ctime_ns]
-        seen += [path.read_text()] if path.is_file() and not path.is_symlink() else []
-        found[str(path.relative_to(tree))] = seen
-    return found
+        state = [status.st_ino, status.st_mode, status.st_nlink, status.st_uid, status.st_gid, status.st_size]
+        state += [status.st_mtime_ns, status.st_ctime_ns]
+        state += [path.read_text()] if path.is_file() and not path.is_symlink() else []
+        states[str(path.relative_to(tree))] = state
+    return states
 
 
 def main(scripts: list[str]) -> None:
-    """Run each script in a directory of its own and print what was seen."""
+    """Run each script in a separate directory and print the report."""
     with tempfile.TemporaryDirectory() as place, Runner() as runner:
         work = Path(place) / "a, b:c/project/run"
         work.mkdir(parents=True)
@@ -62,7 +62,7 @@ def main(scripts: list[str]) -> None:
                 )
                 printed.append(f"{done.exit_status} {output.read_text()}")
                 written.append(sorted(directory.written()))
-        seen = {
+        report = {
             "overlaid": directory.mount is not None,
             "same": state_of(work) == before,
             "printed": printed,
@@ -70,7 +70,7 @@ def main(scripts: list[str]) -> None:
             "left": sorted(str(path) for path in Path(place).rglob(".mpiric-trials-*")),
             "mounts": Path("/proc/self/mountinfo").read_text().count(str(place)),
         }
-    print(json.dumps(seen))
+    print(json.dumps(report))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Settings with which more ranks than free CPUs wait instead of spin: no test is decided by their number."""
+"""Settings that make waiting ranks release their CPU, so that tests can run more ranks than CPUs."""
 
 import atexit
 import shutil
@@ -22,17 +22,17 @@ OVERSUBSCRIBED = {
     "intelmpi": {"I_MPI_WAIT_MODE": "1", "I_MPI_PIN": "0"},
 }
 
-# Open MPI 5 starts within a quarter of a second then: libfabric sleeps for one while it looks for devices.
+# Open MPI 5 then starts within 0.25 s: libfabric sleeps for 1 s while it looks for devices.
 WITHOUT_LIBFABRIC = {"OMPI_MCA_mtl": "^ofi", "OMPI_MCA_btl": "^ofi"}
 
 
 @cache
 def yielding_library() -> str:
-    """The library of yielding.c, made once a process; nothing where there is no compiler."""
+    """Return the library built from yielding.c, once per process; "" without a compiler."""
     target = Path(mkdtemp(prefix="mpiric-yielding-")) / "yielding.so"
-    words = ["gcc", "-O2", "-shared", "-fPIC", Path(__file__).with_name("yielding.c"), "-o", target]
+    argv = ["gcc", "-O2", "-shared", "-fPIC", Path(__file__).with_name("yielding.c"), "-o", target]
     try:
-        subprocess.run(words, check=True)
+        subprocess.run(argv, check=True)
     except FileNotFoundError:
         return ""
     atexit.register(shutil.rmtree, target.parent, ignore_errors=True)
@@ -40,5 +40,5 @@ def yielding_library() -> str:
 
 
 def yielding(*preloaded: object) -> str:
-    """LD_PRELOAD of these libraries, under which waiting ranks of MPICH give their CPU away."""
+    """Return LD_PRELOAD: these libraries and `yielding_library`."""
     return ":".join(filter(None, (*map(str, preloaded), yielding_library())))

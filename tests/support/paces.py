@@ -12,7 +12,7 @@ def key(function: str = "MPI_Allreduce", place: str = "app+0x10", ranks: int = 4
 
 
 def key_pace(which: MarkKey, times_s: Sequence[float]) -> KeyPace:
-    """All calls of a key: every second time is dropped when 64 are kept."""
+    """Return the pace of all calls of a key; every second time is dropped when 64 are stored."""
     stride = 1
     while len(times_s[::stride]) > KEPT:
         stride *= 2
@@ -20,7 +20,7 @@ def key_pace(which: MarkKey, times_s: Sequence[float]) -> KeyPace:
 
 
 def run_pace(calls: Mapping[MarkKey, Sequence[float]], seen_s: float, ranks: int = 4) -> RunPace:
-    """A run whose ranks all make the same calls."""
+    """Return a run in which all ranks make the same calls."""
     paces = tuple(key_pace(which, times) for which, times in calls.items())
     return RunPace(ranks, tuple(RankPace(rank, seen_s, paces) for rank in range(ranks)))
 

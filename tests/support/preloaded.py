@@ -1,4 +1,4 @@
-"""What tests of the preloaded runtime share."""
+"""Functions shared by tests of the preloaded runtime."""
 
 from pathlib import Path
 
@@ -9,5 +9,5 @@ OVERSUBSCRIBE = {"openmpi": ["--oversubscribe"], "mpich": []}  # options of the 
 
 
 def calls(record: Record, function: str) -> list[int]:
-    """How often each rank called a function."""
+    """Return the number of calls of a function for each rank."""
     return [sum(cell.calls for cell in rank.cells if cell.function == function) for rank in record.ranks]

@@ -2,7 +2,7 @@
 
 
 def recipe_text(name: str, launcher: str, implementation: str, version: str, abi: str) -> str:
-    """A recipe for the program ``name`` under one launcher and MPI, of any machine."""
+    """Return a recipe for the program ``name`` with a launcher and an MPI library, for any machine."""
     return f"""
 mpiric_recipe = 1
 name = "{name}"

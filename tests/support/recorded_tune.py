@@ -1,4 +1,4 @@
-"""The whole of a tune on a machine that was recorded, by a runner that follows a script: no run, no time."""
+"""Complete tunes on a recorded machine, with a scripted runner: nothing is run, and no time passes."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,29 +16,29 @@ from mpiric.workflows.tune.tune import TuneRequest, tune
 MACHINE = Path(__file__).parents[1] / "data/machines/debian12.json"
 PROGRAM = "/usr/bin/lmp"
 COMMAND = ("mpirun.openmpi", "-n", "2", PROGRAM)
-KNOBS = ("binding", "malloc", "huge-pages")  # of those that apply there
+KNOBS = ("binding", "malloc", "huge-pages")  # subset of the knobs that apply to this machine
 LIBRARIES = ("/usr/lib/x86_64-linux-gnu/libmpi.so.40", "/lib/x86_64-linux-gnu/libc.so.6")
 
 
 def rank(number: int, rss_peak_bytes: int = 1 << 30) -> RankSeen:
-    """One rank of the program as it is, free to run on both cores."""
+    """Return a rank of the original program, free to run on both cores."""
     return RankSeen(number, PROGRAM, (0, 1), 1, 5.0, 0.1, 500, 0, 10, 10, rss_peak_bytes, 0, LIBRARIES)
 
 
 @dataclass
 class RecordedTune:
-    """Tunes a command in a directory of its own; the store stays from one call to the next."""
+    """Tunes a command in a separate directory; the store is kept between calls."""
 
     place: Path
     runner: ScriptedRunner = field(default_factory=lambda: ScriptedRunner(ranks=(rank(0), rank(1))))
     command: tuple[str, ...] = COMMAND
 
     def __call__(self, **options: object) -> Tuned:
-        """Run the workflow; ``options`` are of the request."""
+        """Run the workflow; ``options`` are fields of the request."""
         work = self.place / "work"
         work.mkdir(exist_ok=True)
         host = ReplayHost.load(MACHINE)
-        # What a record says is of another program than the script's: it decides on nothing unless asked to.
+        # The record is of another program than the script, so that it must not exclude knobs by default.
         request = {
             "try_all": True,
             "only": KNOBS,
@@ -55,6 +55,6 @@ class RecordedTune:
 
     @property
     def trials(self) -> tuple[Trial, ...]:
-        """All that is in the store, in order."""
+        """Return all trials of the store, in order."""
         (path,) = (self.place / "store").glob("*/events.jsonl")
         return read_log(path).trials

@@ -1,4 +1,4 @@
-"""Records made by hand, of which every derived number can be told in the head."""
+"""Records made by hand, whose derived numbers can be computed mentally."""
 
 from mpiric.model.record import (
     CallCell,
@@ -27,7 +27,7 @@ def cell(
 
 
 def rank(number: int, wall_s: float, *cells: CallCell, **changed: object) -> RankRecord:
-    given = {
+    values = {
         "rank": number,
         "state": RankState.FINALIZED,
         "job": 1,
@@ -46,7 +46,7 @@ def rank(number: int, wall_s: float, *cells: CallCell, **changed: object) -> Ran
         "lost": {},
         **changed,
     }
-    return RankRecord(**given)
+    return RankRecord(**values)
 
 
 def record(*ranks: RankRecord, world_size: int | None = None) -> Record:

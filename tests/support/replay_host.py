@@ -1,4 +1,4 @@
-"""A machine recorded once, or made up, that answers without being there."""
+"""Host that answers from a recording of a machine, or from a made-up one."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ FORMAT = 1
 
 
 def command_key(argv: Sequence[str], environment: Mapping[str, str | None] | None) -> str:
-    """One line that names a command and the variables set for it."""
+    """Return the key of a command and the variables that are set for it."""
     variables = [
         f"{name}={value}" for name, value in sorted((environment or {}).items()) if value is not None
     ]
@@ -21,7 +21,7 @@ def command_key(argv: Sequence[str], environment: Mapping[str, str | None] | Non
 
 @dataclass
 class Recording:
-    """Answers by question. ``note`` says where they come from: recorded, transcribed, made up."""
+    """Answers by question. ``note`` is their source: recorded, transcribed, made up."""
 
     note: str = ""
     python: str = "python3"
@@ -31,7 +31,7 @@ class Recording:
     directories: dict[str, tuple[str, ...]] = field(default_factory=dict)
     is_file: dict[str, bool] = field(default_factory=dict)
     is_executable: dict[str, bool] = field(default_factory=dict)
-    links: dict[str, str] = field(default_factory=dict)  # only where real path and path differ
+    links: dict[str, str] = field(default_factory=dict)  # only paths that differ from their real path
     which: dict[str, str] = field(default_factory=dict)
     spaces: dict[str, Space] = field(default_factory=dict)
     attributes: dict[str, str] = field(default_factory=dict)  # path, NUL, name → value in hex
@@ -43,13 +43,13 @@ class Recording:
     format: int = FORMAT
 
     def write(self, path: Path) -> None:
-        """Write it as JSON, stable under repeated recording."""
+        """Write the recording as JSON; repeated recordings give the same text."""
         text = json.dumps(asdict(self), indent=1, sort_keys=True, ensure_ascii=False)
         path.write_text(text + "\n", encoding="utf-8")
 
     @staticmethod
     def read(path: Path) -> "Recording":
-        """Read what ``write`` wrote. Raises ValueError on another format."""
+        """Read a file written by ``write``. Raises ValueError for another format."""
         data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         if data.get("format") != FORMAT:
             raise ValueError(f"{path}: recording of format {data.get('format')}, not {FORMAT}")
@@ -76,7 +76,7 @@ class Recording:
 
 
 class ReplayHost:
-    """Gives the answers of a recording; whatever it does not know is absent.
+    """Gives the answers of a recording; everything else does not exist.
 
     A made-up recording may hold only files, links and commands: directories, existence and
     PATH look-ups follow from them.
@@ -88,23 +88,23 @@ class ReplayHost:
 
     @staticmethod
     def load(path: str | Path) -> "ReplayHost":
-        """The host recorded in a JSON file."""
+        """Return the host recorded in a JSON file."""
         return ReplayHost(Recording.read(Path(path)))
 
     @property
     def environ(self) -> Mapping[str, str]:
-        """The variables that were looked up when it was recorded."""
+        """Return the variables that were read during the recording."""
         return self.recording.environ
 
     @property
     def python(self) -> str:
-        """The interpreter of the recorded machine."""
+        """Return the interpreter of the recorded machine."""
         return self.recording.python
 
     def run(
         self, argv: Sequence[str], *, environment: Changes = None, timeout_s: float = 20, **_: object
     ) -> Completed:
-        """The recorded answer; one recorded without variables serves for any."""
+        """Return the recorded answer; an answer recorded without variables is valid for all variables."""
         commands = self.recording.commands
         exact, plain = command_key(argv, environment), command_key(argv, None)
         return commands.get(exact) or commands.get(plain) or Completed(127, "", f"{argv[0]}: not recorded")
@@ -119,35 +119,36 @@ class ReplayHost:
         identity: Sequence[str] = (),
         **_: object,
     ) -> Completed:
-        """The recorded answer."""
+        """Return the recorded answer."""
         return self.run(argv, environment=environment, timeout_s=timeout_s)
 
     def read_text(self, path: str) -> str | None:
-        """The recorded text."""
+        """Return the recorded text."""
         return self.recording.files.get(path)
 
     def list_dir(self, path: str) -> tuple[str, ...]:
-        """The recorded names, or those that the recorded files imply."""
-        known = self.recording.directories.get(path)
-        return known if known is not None else tuple(sorted(self._children.get(path.rstrip("/"), ())))
+        """Return the recorded names, or the names implied by the recorded files."""
+        names = self.recording.directories.get(path)
+        return names if names is not None else tuple(sorted(self._children.get(path.rstrip("/"), ())))
 
     def is_file(self, path: str) -> bool:
-        """Whether the recording knows it as a file."""
-        known = self.recording
-        return path in known.is_file or path in known.files or path in known.elfs or self._target(path)
+        """Return whether the recording contains the file."""
+        recording = self.recording
+        files = (recording.is_file, recording.files, recording.elfs)
+        return any(path in paths for paths in files) or self._target(path)
 
     def is_executable(self, path: str) -> bool:
-        """Whether it was executable, or a file in a ``bin`` directory."""
+        """Return whether the file was executable, or is in a ``bin`` directory."""
         return self.recording.is_executable.get(path, False) or (
             PurePosixPath(path).parent.name in {"bin", "sbin"} and self.is_file(path)
         )
 
     def real_path(self, path: str) -> str:
-        """The recorded end of the links."""
+        """Return the recorded real path."""
         return self.recording.links.get(path, path)
 
     def which(self, name: str, **_: object) -> str | None:
-        """The recorded path of a command, or the first directory of the recorded PATH that holds it."""
+        """Return the recorded path of a command, or its first occurrence in the recorded PATH."""
         if name in self.recording.which:
             return self.recording.which[name]
         candidates = (
@@ -156,32 +157,32 @@ class ReplayHost:
         return next((path for path in candidates if self.is_executable(path)), None)
 
     def space(self, path: str) -> Space | None:
-        """The recorded space."""
+        """Return the recorded space."""
         return self.recording.spaces.get(path)
 
     def attribute(self, path: str, name: str) -> bytes | None:
-        """The recorded bytes."""
-        found = self.recording.attributes.get(f"{path}\0{name}")
-        return bytes.fromhex(found) if found is not None else None
+        """Return the recorded bytes."""
+        value = self.recording.attributes.get(f"{path}\0{name}")
+        return bytes.fromhex(value) if value is not None else None
 
     def addresses(self) -> Mapping[str, tuple[str, ...]]:
-        """The recorded addresses."""
+        """Return the recorded addresses."""
         return self.recording.addresses
 
     def topology_xml(self, source: str = "", libraries: Sequence[str] = ()) -> str | None:
-        """The recorded XML of this source."""
+        """Return the recorded XML of a source."""
         return self.recording.topologies.get(source)
 
     def elf(self, path: str) -> Elf | None:
-        """The recorded dynamic section."""
+        """Return the recorded dynamic section."""
         return self.recording.elfs.get(path) or self.recording.elfs.get(self.real_path(path))
 
     def exported_symbols(self, path: str) -> frozenset[str]:
-        """The recorded names."""
+        """Return the recorded symbols."""
         return frozenset(self.recording.symbols.get(path, ()))
 
     def imported_symbols(self, path: str) -> frozenset[str]:
-        """The recorded names."""
+        """Return the recorded symbols."""
         return frozenset(self.recording.imports.get(path, ()))
 
     def _target(self, path: str) -> bool:

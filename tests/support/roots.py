@@ -1,4 +1,4 @@
-"""Root file systems of other systems, and commands inside."""
+"""Root file systems of other Linux distributions, and commands that run in them."""
 
 import os
 import subprocess
@@ -12,19 +12,19 @@ _UNDER_QEMU = ROOT / "tools/setup/under-qemu"
 
 
 def root_of(suite: str) -> Path:
-    """Debian's root file system of a suite, made when it is asked for first."""
+    """Return the root file system of a Debian release; it is made on first use."""
     subprocess.run([ROOT / "tools/setup/debian-root", suite], cwd=ROOT, check=True, timeout=1700)
     return ROOT / "build/roots" / suite
 
 
 def inside(
     root: Path,
-    words: Sequence[object],
+    argv: Sequence[object],
     places: Sequence[Path] = (),
     settings: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command in a root file system, where some directories are this system's."""
-    own = {
+    """Run a command in a root file system that shares some directories with this system."""
+    variables = {
         "PATH": "/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
         "HOME": "/root",
         "LC_ALL": "C.UTF-8",
@@ -34,8 +34,8 @@ def inside(
         **(settings or {}),
     }
     under = [_UNDER_QEMU] if root.name.endswith("-arm64") else []
-    enter = [*under, sys.executable, _ENTER, root, *places, "--", *words]
-    line = [str(word) for word in enter]
-    done = subprocess.run(line, env=own, capture_output=True, text=True, timeout=600, cwd=os.sep)
+    command = [*under, sys.executable, _ENTER, root, *places, "--", *argv]
+    line = [str(word) for word in command]
+    done = subprocess.run(line, env=variables, capture_output=True, text=True, timeout=600, cwd=os.sep)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
     return done

@@ -22,7 +22,7 @@ Script = Callable[[Configuration, float], Trial]  # answers a configuration and 
 
 
 def answering(script: Script) -> Callable[[Run], Trial]:
-    """A lab that looks at nothing but the configuration and the limit of a run."""
+    """Return a lab that uses only the configuration and the limit of a run."""
     return lambda run: script(run.configuration, inf if run.limit_s is None else run.limit_s)
 
 
@@ -37,7 +37,7 @@ def search(
     effect: float = 0.01,
     **options: Any,
 ) -> SearchResult:
-    """A search whose runs are ``logged`` or answered by a script; ``options`` are of the evaluator."""
+    """Run a search whose runs are ``logged`` or answered by a script; ``options`` go to the evaluator."""
     evaluator = Evaluator(space, budget, **options)
     plan = search_plan(evaluator, effort, seed, effect)
     return drive(plan, answering(script), logged=LoggedTrials(logged))
@@ -58,7 +58,7 @@ def prove(
     logged: Iterable[Trial] = (),
     **options: Any,
 ) -> Proof:
-    """A proof whose runs are ``logged`` or answered by a script; ``options`` are of its `ProofState`."""
+    """Run a proof whose runs are ``logged`` or answered by a script; ``options`` go to its `ProofState`."""
     earlier = LoggedTrials(logged)
     state = ProofState(answer, units, rule or StoppingRule(), errors, round_of=earlier.round_of, **options)
     return drive(prove_plan(state), measure, logged=earlier)

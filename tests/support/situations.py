@@ -1,4 +1,4 @@
-"""Situations for the tests of knobs: machines of three shapes, jobs under every implementation."""
+"""Situations for the tests of knobs: machines of three shapes, jobs with each MPI implementation."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -28,7 +28,7 @@ GIB = 1 << 30
 
 
 def machine(packages: int = 1, cores: int = 2, *, thp: str = "madvise", huge_free: int = 0) -> Machine:
-    """``packages`` sockets, each one NUMA node with ``cores`` cores without SMT."""
+    """Return a machine with ``packages`` sockets, each a NUMA node with ``cores`` cores without SMT."""
     total = packages * cores
     per_package = [tuple(range(p * cores, (p + 1) * cores)) for p in range(packages)]
     return Machine(
@@ -61,7 +61,7 @@ _DIALECTS = {"intelmpi": "intelmpi", "craympich": "srun"}
 
 
 def mpi(implementation: str, version: str) -> MpiLibrary:
-    """A library of this implementation with everything compiled in."""
+    """Return a library of this implementation with all components compiled in."""
     dialect = f"openmpi{version.split('.')[0]}" if implementation == "openmpi" else "hydra"
     prefix = f"/opt/{implementation}-{version}"
     library = MpiLibrary(
@@ -95,7 +95,7 @@ BY_LABEL = {library.label: library for library in MPIS}
 
 
 def rank(number: int, *, libraries: tuple[str, ...] = (), cpus: tuple[int, ...] = (0, 1)) -> RankSeen:
-    """A rank that computes, faults little and maps a C library."""
+    """Return a rank that computes, has few page faults and maps a C library."""
     return RankSeen(
         rank=number,
         program="/home/u/app",
@@ -123,26 +123,26 @@ def situation(
     allowed: Allowed | None = None,
     others: tuple[MpiLibrary, ...] = (),
 ) -> Situation:
-    """A job of ``ranks`` unbound ranks under a library."""
+    """Return the situation of a job with ``ranks`` unbound ranks."""
     host = on or machine()
     count = LaunchOption(("-n", str(ranks)), Meaning.RANKS, (str(ranks),))
-    words = ("mpiexec",)
+    launcher_argv = ("mpiexec",)
     job = Job(
-        argv=(*words, "-n", str(ranks), "./app"),
+        argv=(*launcher_argv, "-n", str(ranks), "./app"),
         dialect=library.dialect,
         launcher=dialects()[library.dialect].traits,
         prefix=(),
-        launcher_words=words,
+        launcher_words=launcher_argv,
         segments=(Segment((count, *options), ("./app",)),),
         working_directory="/home/u",
         environment={"SLURM_JOB_ID": "1", "I_MPI_PMI_LIBRARY": "/usr/lib/libpmi2.so.0"},
     )
-    seen = tuple(rank(i, libraries=libraries, cpus=host.usable_pus) for i in range(ranks))
+    ranks_seen = tuple(rank(i, libraries=libraries, cpus=host.usable_pus) for i in range(ranks))
     return Situation(
         machine=host,
         job=job,
         mpi=library,
-        observation=Observation(1.0, seen, host.usable_cpu_count * nodes),
+        observation=Observation(1.0, ranks_seen, host.usable_cpu_count * nodes),
         allowed=allowed or Allowed(),
         other_libraries=others,
         nodes=nodes,
@@ -153,7 +153,7 @@ def situation(
 
 
 def orders(case: Situation, off_node: float = 0.6) -> RankOrders:
-    """One order that saves something, as a tune plans it."""
+    """Return the rank orders of a tune: one order that reduces the traffic between nodes."""
     choice = RankOrderChoice("mapped", "/home/u/.local/state/mpiric/orders/mapped.txt", off_node, off_node)
     return RankOrders(
         (choice,), "/opt/mpiric/libmpiric.so", case.mpi.abi_families[0], "/opt/mpiric/mpiric-mapper", ""
@@ -161,7 +161,7 @@ def orders(case: Situation, off_node: float = 0.6) -> RankOrders:
 
 
 def all_situations() -> Iterator[Situation]:
-    """Every implementation on one node and on several, crowded and roomy, plain and hybrid, all allowed."""
+    """Yield situations of all implementations on one or more nodes, oversubscribed or not."""
     math = ("/usr/lib/libgomp.so.1", "/usr/lib/libopenblas.so.0", "/usr/lib/libmkl_core.so.2")
     more = (
         "/usr/lib/libblas.so.3",
@@ -178,14 +178,17 @@ def all_situations() -> Iterator[Situation]:
         "I_MPI_FABRICS": "ofi",
     }
     for library in MPIS:
-        others = tuple(other for other in MPIS if other is not library)
+        other_libraries = tuple(other for other in MPIS if other is not library)
         for nodes in (1, 4):
             for host in (machine(), machine(2, 8, huge_free=4096)):
                 for ranks in (2, 8, 16):
                     for libraries in ((), (*math, *more)):
                         plain = situation(library, ranks=ranks, on=host, nodes=nodes, libraries=libraries)
                         yield replace(
-                            plain, allowed=EVERYTHING, other_libraries=others, rank_orders=orders(plain)
+                            plain,
+                            allowed=EVERYTHING,
+                            other_libraries=other_libraries,
+                            rank_orders=orders(plain),
                         )
                         yield replace(plain, allowed=EVERYTHING, inherited=inherited)
         hdf5 = ("/x/libhdf5.so.310",)

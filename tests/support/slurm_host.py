@@ -1,4 +1,4 @@
-"""What Slurm 22.05 printed in the virtual cluster, and a host that prints it again."""
+"""Recorded output of Slurm 22.05 in the virtual cluster, and a host that prints it again."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ def environment(name: str) -> dict[str, str]:
 
 
 class Time:
-    """Passes only by sleeping."""
+    """Virtual time that passes only during sleeps."""
 
     now = 0.0
 
@@ -36,10 +36,10 @@ def patience() -> Patience:
 
 @dataclass
 class SlurmHost:
-    """Answers each command with the next of its list; the last one stays."""
+    """Answers each command with the next item of its list; the last item is repeated."""
 
     answers: Mapping[str, list[Completed]]
-    asked: list[tuple[str, ...]] = field(default_factory=list)
+    commands: list[tuple[str, ...]] = field(default_factory=list)
     environ: Mapping[str, str] = field(default_factory=dict)
 
     def which(self, name: str, **_: object) -> str | None:
@@ -49,7 +49,7 @@ class SlurmHost:
         return None
 
     def run(self, argv: Sequence[str], **_: object) -> Completed:
-        self.asked.append(tuple(argv))
+        self.commands.append(tuple(argv))
         answers = self.answers.get(argv[0])
         if not answers:
             return Completed(127, "", "not found")

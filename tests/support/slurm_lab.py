@@ -1,4 +1,4 @@
-"""A virtual cluster with Slurm on it."""
+"""Virtual cluster with Slurm."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ from tests.lab.plan import FAST, SLOW, Network, Plan
 from tests.lab.slurm import daemons
 from tests.lab.slurm.config import SlurmPlan
 
-NEEDS = ("root", "netns", "ip", "tc", "gcc", "slurmctld", "slurmd", "munged")  # of the machine
+NEEDS = ("root", "netns", "ip", "tc", "gcc", "slurmctld", "slurmd", "munged")  # requirements on the machine
 
 
 @contextmanager
@@ -20,7 +20,7 @@ def slurm_lab(
     networks: Sequence[Network] = (SLOW, FAST),
     shares: Sequence[Path] = (),
 ) -> Iterator[Path]:
-    """Bring it up in ``place``, a directory that every host sees, like ``shares``; its state directory."""
+    """Start the cluster and yield its state directory; all hosts share ``place`` and ``shares``."""
     shared = tuple(map(str, (place, *shares)))
     with cluster.running(place / "state", Plan(tuple(hosts), tuple(networks), shared)) as state:
         daemons.up(state, plan or SlurmPlan())

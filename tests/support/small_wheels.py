@@ -1,4 +1,4 @@
-"""Wheels of a few bytes, as pip and the installer take them for real ones."""
+"""Wheels of a few bytes that are valid for pip and for the installer."""
 
 import base64
 import hashlib
@@ -12,10 +12,10 @@ def write_wheel(
     version: str,
     files: dict[str, bytes],
     *,
-    lie: str = "",
+    wrong_hash: str = "",
     programs: str = "bin/",
 ) -> Path:
-    """Write a wheel with ``files`` in its data scheme; RECORD is wrong about the one called ``lie``."""
+    """Write a wheel with ``files`` in its data scheme; RECORD has a wrong hash of the file ``wrong_hash``."""
     directory.mkdir(parents=True, exist_ok=True)
     stem = f"{name.replace('-', '_')}-{version}"
     info = f"{stem}.dist-info"
@@ -23,7 +23,7 @@ def write_wheel(
     members[f"{info}/METADATA"] = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n".encode()
     members[f"{info}/WHEEL"] = b"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
     rows = [
-        f"{path},sha256={_digest(content, path.endswith(lie) and bool(lie))},{len(content)}"
+        f"{path},sha256={_digest(content, path.endswith(wrong_hash) and bool(wrong_hash))},{len(content)}"
         for path, content in members.items()
     ]
     members[f"{info}/RECORD"] = "\n".join([*rows, f"{info}/RECORD,,"]).encode()

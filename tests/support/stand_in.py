@@ -1,4 +1,4 @@
-"""Schedulers that are not there: their commands, as their manuals describe them, over one queue of files."""
+"""Fake schedulers: commands that behave as the manuals describe and share one queue of files."""
 
 import json
 import os
@@ -17,7 +17,7 @@ STATE = "MPIRIC_STAND_IN"  # directory of the queue, in the environment of the c
 
 
 class StandIn:
-    """One made-up cluster; its commands come first on PATH."""
+    """Made-up cluster; its commands come first on PATH."""
 
     def __init__(self, name, place, hosts=("n1", "n2", "n3")):
         self.name, self.state = name, place / "queue"
@@ -39,15 +39,15 @@ class StandIn:
         }
 
     def set(self, **settings):
-        """What the cluster is like: hosts, those that are down, seconds that a job may run, largest array."""
+        """Change settings of the cluster: hosts, failed hosts, time limit of jobs, largest array."""
         path = self.state / "settings.json"
-        known = json.loads(path.read_text()) if path.exists() else {}
+        previous = json.loads(path.read_text()) if path.exists() else {}
         new = path.with_suffix(".new")
-        new.write_text(json.dumps({**known, **settings}))
+        new.write_text(json.dumps({**previous, **settings}))
         new.replace(path)
 
     def host(self, **variables):
-        """A login node, or a job with its variables."""
+        """Return a login node, or a job with its variables."""
         return StandInHost({**os.environ, **self.environment, **variables})
 
 
@@ -65,10 +65,10 @@ class StandInHost(LocalHost):
         return super().run(argv, environment={**self._environment, **(environment or {})}, **more)
 
     def which(self, name, **_):
-        """Commands of real schedulers that the machine has are not there."""
-        own = f"{self._environment['PATH'].partition(':')[0]}/{name}"
+        """Return the path of a command; real schedulers of the machine are hidden."""
+        command = f"{self._environment['PATH'].partition(':')[0]}/{name}"
         if any(name in commands for commands in COMMANDS.values()):
-            return own if os.access(own, os.X_OK) else None
+            return command if os.access(command, os.X_OK) else None
         for directory in self._environment["PATH"].split(":"):
             if os.access(f"{directory}/{name}", os.X_OK):
                 return f"{directory}/{name}"

@@ -1,4 +1,4 @@
-"""A long program of equal steps, by a script: its runs are ended early, or end themselves at their marks."""
+"""Scripted long program with equal steps: its runs are ended early, or end themselves at their marks."""
 
 import time
 from collections.abc import Mapping
@@ -21,28 +21,28 @@ from mpiric.profile.analyse import analyse
 from mpiric.workflows.trials import learn_marks, recorded_runs
 
 STEP = key("MPI_Allreduce", "lmp+0x48f2", ranks=2)
-SEEN_STEPS = 400  # before the run that is recorded is ended
+SEEN_STEPS = 400  # number of steps before a recorded run is ended
 
 
 @dataclass(frozen=True)
 class Steps(Behaviour):
-    """What a setting does to the steps before the mark."""
+    """Behaviour of the steps before the mark."""
 
-    calls: int = 20  # of each step
+    calls: int = 20  # number of MPI calls per step
     result: float = 1.5
-    comes: bool = True  # to its last mark
+    comes: bool = True  # whether the run reaches its last mark
 
 
 @dataclass
 class SteppingRunner(ScriptedRunner):
-    """``wall_s`` is of a run to its end; ``step_s`` of each step, one line of output a step of hundred."""
+    """``wall_s`` is the time of a complete run, ``step_s`` of a step; every 100th step prints a line."""
 
     step_s: float = 0.05
     wall_s: float = 3600.0
-    odd: Mapping[str, Steps] = field(default_factory=dict)  # knob → what it does before the mark
-    even: bool = True  # whether its steps come evenly
-    is_seen_whole: bool = False  # the run that is recorded has so few steps that it comes to its end
-    flags: int = 0  # of what ranks leave at their marks
+    odd: Mapping[str, Steps] = field(default_factory=dict)  # knob → behaviour of the steps before the mark
+    even: bool = True  # whether all steps take the same time
+    is_seen_whole: bool = False  # whether the recorded run is so short that it is complete
+    flags: int = 0  # flags of the marks files
 
     def execute(  # type: ignore[override]
         self,
@@ -55,18 +55,18 @@ class SteppingRunner(ScriptedRunner):
         early_end: EarlyEnd | None = None,
         **options: object,
     ) -> Execution:
-        """What the script says of this launch, to its early end."""
+        """Play one launch according to the script, up to its early end."""
         values = {setting.name: setting.value for setting in launch.settings}
-        whole_s, found = self.wall_s, self._behaviour(launch, len(self.launches) + 1)
+        whole_s, behaviour = self.wall_s, self._behaviour(launch, len(self.launches) + 1)
         if early_end is None or not values.keys() & self._ends_at_steps:
             begun_s = self.now_s
             executed = super().execute(launch, environment, directory, stdout_path, stderr_path, limit_s)
             return executed if early_end is None else self._asked(executed, begun_s, early_end)
         last = int(values["MPIRIC_MARK"].rpartition(",")[2]) if "MPIRIC_MARK" in values else SEEN_STEPS
         turn = self.launches.count(launch) % len(self.jitter)
-        pace_s = self.step_s * found.times * self.jitter[turn]
-        start_s = self.init_s - found.start_s
-        self.wall_s = (start_s + last * pace_s) / (found.times * self.jitter[turn])
+        pace_s = self.step_s * behaviour.times * self.jitter[turn]
+        start_s = self.init_s - behaviour.start_s
+        self.wall_s = (start_s + last * pace_s) / (behaviour.times * self.jitter[turn])
         odd = next((self.odd[s.knob] for s in launch.settings if s.knob in self.odd), Steps())
         text = "".join(f"step {number} energy -1.5\n" for number in range(0, last, 100))
         original, self.original = self.original, replace(self.original, stdout=text)
@@ -84,13 +84,13 @@ class SteppingRunner(ScriptedRunner):
         return {"MPIRIC_MARK", "MPIRIC_RECORD_DIR"} if self.even else {"MPIRIC_MARK"}
 
     def take_over(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Have the product read this runner's clock, and what its recorded runs leave."""
+        """Make mpiric use this runner's clock and the records of this runner."""
         monkeypatch.setattr(recorded_runs, "read_recorded", self.recorded)
         for module in (early_end, learn_marks):
             monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=self.clock))
 
     def _asked(self, executed: Execution, begun_s: float, early_end: EarlyEnd) -> Execution:
-        """Go through a run again, and end it when it is due to end."""
+        """Let the time of a run pass again, and end the run when it is due."""
         ended_s = self.now_s
         for part in range(1, 2001):
             self.now_s = begun_s + part / 2000 * (ended_s - begun_s)
@@ -103,7 +103,7 @@ class SteppingRunner(ScriptedRunner):
     ) -> None:
         for path in directory.glob("*.marks"):
             path.unlink()
-        kept = key_pace(STEP, steps(last, pace_s, pace_s))
+        pace = key_pace(STEP, steps(last, pace_s, pace_s))
         for number in (0, 1):
             marks_file(
                 directory,
@@ -114,15 +114,15 @@ class SteppingRunner(ScriptedRunner):
                     (first * pace_s, first * odd.calls, first << 10),
                     (last * pace_s, last * odd.calls, last << 10),
                 ),
-                times_s=kept.times_s,
-                stride=kept.stride,
+                times_s=pace.times_s,
+                stride=pace.stride,
                 results=(doubles(odd.result, results=last, digest=round(1000 * odd.result)),),
             )
 
     def recorded(self, directory: Path, _: str, run_s: float) -> Recorded:
-        """What the run that is recorded leaves, instead of the files that the runtime would have written."""
+        """Return the record of a recorded run, instead of files written by the runtime."""
         at_s = steps(SEEN_STEPS, self.step_s, self.step_s)
         late = [at_s[-1] * (number / SEEN_STEPS) ** 0.2 for number in range(SEEN_STEPS)]
         paces = (key_pace(STEP, at_s if self.even else late),)
-        found = record(*(rank(number, at_s[-1], pace=paces) for number in (0, 1)))
-        return Recorded(directory, found, analyse(found, "lmp"), run_s)
+        recorded_run = record(*(rank(number, at_s[-1], pace=paces) for number in (0, 1)))
+        return Recorded(directory, recorded_run, analyse(recorded_run, "lmp"), run_s)

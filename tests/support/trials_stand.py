@@ -1,4 +1,4 @@
-"""Trials of a scripted program in a store of their own."""
+"""Trials of a scripted program in a separate store."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,22 +25,22 @@ class Directories:
     """An empty directory for each trial."""
 
     place: Path
-    made: int = 0
+    count: int = 0
 
     def fresh(self) -> TrialDirectory:
-        self.made += 1
-        path = self.place / f"trial-{self.made}"
+        self.count += 1
+        path = self.place / f"trial-{self.count}"
         path.mkdir()
         return TrialDirectory(path, {})
 
 
 @dataclass
 class Excuses:
-    """Excuses this many failures; then a host is lost, if one is to be."""
+    """Excuses ``count`` failures; after that, ``lost`` names a host that is lost, if any."""
 
     count: int = 0
     lost: str = ""
-    left: bool = False
+    was_closed: bool = False
 
     def excuse(self, stderr: Path) -> str:
         self.count -= 1
@@ -49,12 +49,12 @@ class Excuses:
         return "node n1 went down" if self.count >= 0 else ""
 
     def leave(self) -> None:
-        self.left = True
+        self.was_closed = True
 
 
 @dataclass
 class Stand:
-    """Trials in a store of their own."""
+    """Trials in a separate store."""
 
     place: Path
     runner: ScriptedRunner = field(default_factory=ScriptedRunner)

@@ -1,8 +1,8 @@
-"""Three ordinary users of one machine: `owner`, who runs mpiric, with `other` and `stranger`.
+"""Three ordinary users of one machine: `owner`, who runs mpiric, `other` and `stranger`.
 
-Their processes run with a numeric user of their own and without capabilities. They see this checkout and its
-Python read-only, homes of their own, and a /tmp and /dev/shm that belong to the three alone, so that a test
-can compare all names there before and after. ``project`` is a directory of the group that `owner` and `other`
+Their processes run with separate user ids and without capabilities. They see this checkout and its Python
+read-only, their own homes, and a private /tmp and /dev/shm that only the three share, so that a test can
+compare all names in them before and after. ``project`` is a directory of the group that `owner` and `other`
 share, group-writable and without the sticky bit, where the kernel does not protect from links.
 """
 
@@ -21,7 +21,7 @@ from tests.conftest import clean_environment
 
 ROOT = Path(__file__).parents[2]
 USERS = ("root", "mounts", "setpriv", "unshare")  # capabilities that `users` needs
-# Of this process of the tests alone: what one user has left is found by its numeric id.
+# Ids that are unique to this test process: leftovers of a user are found by the numeric id.
 GROUP = 40000 + os.getpid() % 6000 * 4
 FIRST_UID = GROUP + 1
 _CHECKOUT = ".checkout"
@@ -55,7 +55,7 @@ class Machine:
         return self.base / ".passwd"
 
     def names(self) -> set[str]:
-        """All paths below /tmp and /dev/shm, as the users name them."""
+        """Return all paths below /tmp and /dev/shm, as the users see them."""
         places = {"/tmp": self.tmp, "/dev/shm": self.shm}
         return {
             f"{mounted}/{path.relative_to(real)}"
@@ -76,7 +76,7 @@ class User:
     machine: Machine
 
     def words(self, *command: object) -> list[str]:
-        """The command line that runs a command as this user."""
+        """Return the command line that runs a command as this user."""
         user = [f"--reuid={self.uid}", f"--regid={self.gid}", f"--groups={self.gid}"]
         setpriv = ["setpriv", *user, "--inh-caps=-all", "--bounding-set=-all"]
         enter = ["unshare", "--mount", "--propagation", "private", "/bin/sh", "-c", _ENTER, "sh"]
@@ -130,7 +130,7 @@ def _mounts(machine: Machine) -> list[str]:
 
 
 def _first_closed(path: Path) -> Path | None:
-    """The topmost directory on the way to a path that other users may not enter."""
+    """Return the topmost directory of a path that other users may not enter."""
     for directory in [*reversed(path.parents), path]:
         if not directory.stat().st_mode & stat.S_IXOTH:
             return directory

@@ -1,10 +1,10 @@
-"""A directory in which sources become programs, plainly and fat."""
+"""Directory in which tests compile programs, with and without variants for several processors."""
 
 import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-RUNNABLE = ("x86_64", "x86_64_v2", "x86_64_v3")  # what qemu can run too
+RUNNABLE = ("x86_64", "x86_64_v2", "x86_64_v3")  # targets that QEMU can run
 
 
 WHICH_C = """
@@ -24,7 +24,7 @@ MAIN_C = "#include <stdio.h>\nconst char *which(void);\nint main(void) { puts(wh
 
 
 class Workshop:
-    """Made anew for each test by the fixture ``shop``."""
+    """Directory of one test, created by the fixture ``shop``."""
 
     def __init__(
         self, place: Path, environment: Mapping[str, str], compile_fat: Callable[..., object]
@@ -38,20 +38,20 @@ class Workshop:
             stem, _, ending = name.rpartition("_")
             (self.place / f"{stem}.{ending}").write_text(text)
 
-    def fat(self, verb: str, *words: str, **env: str) -> subprocess.CompletedProcess[str]:
-        done = self.compile_fat(verb, *words, cwd=self.place, env=env)
+    def fat(self, verb: str, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
+        done = self.compile_fat(verb, *arguments, cwd=self.place, env=env)
         assert done.returncode == 0, done.stderr
         return done
 
-    def plain(self, *words: str) -> str:
-        done = subprocess.run(words, cwd=self.place, capture_output=True, text=True)
+    def plain(self, *argv: str) -> str:
+        done = subprocess.run(argv, cwd=self.place, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    def run(self, program: str, *words: str, target: str = "", cpu: str = "max", **env: str) -> str:
-        """Run under QEMU, where every variant but AVX-512's can run, and give what it prints."""
+    def run(self, program: str, *arguments: str, target: str = "", cpu: str = "max", **env: str) -> str:
+        """Run under QEMU, which supports all variants except AVX-512, and return the output."""
         done = subprocess.run(
-            ["qemu-x86_64", "-cpu", cpu, f"./{program}", *words],
+            ["qemu-x86_64", "-cpu", cpu, f"./{program}", *arguments],
             cwd=self.place,
             capture_output=True,
             text=True,

@@ -1,4 +1,4 @@
-"""Situations of programs whose recorded runs have written files, on Lustre unless said otherwise."""
+"""Situations of programs whose recorded runs have written files, on Lustre by default."""
 
 from dataclasses import replace
 from typing import Any
@@ -12,36 +12,36 @@ from mpiric.model.storage import FileLayout, Stripes
 
 
 def output(path: str, ranks: int, **more: Any) -> FileTotal:
-    """A file that ranks have made and written, 16 MiB each, 1 MiB at a time."""
+    """Return a file created by ranks that wrote 16 MiB each, 1 MiB at a time."""
     zeros = ("reads", "bytes_read", "metadata", "small", "unaligned", "sequential")
-    made = {
+    counts = {
         "opens": ranks,
         "writes": 16 * ranks,
         "bytes_written": ranks << 24,
         "time_s": 1.0,
         "nodes": min(ranks, 4),
     }
-    given = {"interface": "posix", "opened": ("create", "write"), "largest": 1 << 20, **made, **more}
-    return FileTotal(path=path, ranks=ranks, **{**dict.fromkeys(zeros, 0), **given})
+    values = {"interface": "posix", "opened": ("create", "write"), "largest": 1 << 20, **counts, **more}
+    return FileTotal(path=path, ranks=ranks, **{**dict.fromkeys(zeros, 0), **values})
 
 
 def lustre(**more: Any) -> FileSystem:
-    """Lustre with 8 targets, a file on one of them by default, at the working directory of `situation`."""
-    given = {
+    """Return a Lustre file system with 8 targets, by default 1 per file, for the directory of `situation`."""
+    values = {
         "targets": 8,
         "metadata_servers": 1,
         "default_layout": FileLayout((Stripes(1, 1 << 20),)),
         **more,
     }
     return FileSystem(
-        "/home/u", "/home", "lustre", 1 << 50, 1 << 49, is_network=True, mount_type="lustre", **given
+        "/home/u", "/home", "lustre", 1 << 50, 1 << 49, is_network=True, mount_type="lustre", **values
     )
 
 
 def writing(
     case: Situation, *files: FileTotal, system: FileSystem | None = None, **numbers: float
 ) -> Situation:
-    """The situation with a record of a program that writes files, by default one of all ranks through MPI."""
+    """Return the situation of a program that writes files, by default one shared file through MPI-IO."""
     outputs = files or (output("out/data.h5", 8, interface="mpi-io", opened=()),)
     shown = {
         "collective_file_calls": 100.0,

@@ -13,7 +13,7 @@ from tests.conftest import clean_environment
 from tests.lab import cluster
 from tests.lab.enter import command_line
 from tests.lab.plan import Network, host_names
-from tests.lab.programs import mpi_environment, ranks_program, said
+from tests.lab.programs import mpi_environment, ranks_printed, ranks_program
 from tests.support.slurm_lab import NEEDS, slurm_lab
 
 from mpiric.model.errors import ExitCode
@@ -101,95 +101,99 @@ def clusters(tmp_path_factory) -> Iterator[dict[str, Cluster]]:
 
 
 @pytest.fixture
-def here(clusters) -> Cluster:
+def home_cluster(clusters) -> Cluster:
     return clusters["here"]
 
 
 @pytest.fixture
-def there(clusters) -> Cluster:
+def other_cluster(clusters) -> Cluster:
     return clusters["there"]
 
 
 def ranks_of(done) -> list[tuple[int, int, str]]:
     assert done.returncode == 0, done.stderr
-    return said(done.stdout)
+    return ranks_printed(done.stdout)
 
 
 BOTH = [(0, 2, "n1"), (1, 2, "n2")]
 
 
-def test_a_recipe_leaves_out_the_network_that_a_cluster_does_not_have(here, there):
-    line = (*ON_BOTH, here.program)
-    store = ("--store", str(here.home / "store"))
-    here.recipe("ranks-mpich", {"network-interface": "fast0", "malloc": "keep-memory"}, *line)
-    at_home = here.run(MPIRIC, "run", *store, "--", *line)
+def test_a_recipe_leaves_out_the_network_that_a_cluster_does_not_have(home_cluster, other_cluster):
+    line = (*ON_BOTH, home_cluster.program)
+    store = ("--store", str(home_cluster.home / "store"))
+    home_cluster.recipe("ranks-mpich", {"network-interface": "fast0", "malloc": "keep-memory"}, *line)
+    at_home = home_cluster.run(MPIRIC, "run", *store, "--", *line)
     assert ranks_of(at_home) == BOTH
     assert "left out" not in at_home.stderr
-    elsewhere = there.run(MPIRIC, "run", *store, "--", *line)
+    elsewhere = other_cluster.run(MPIRIC, "run", *store, "--", *line)
     assert ranks_of(elsewhere) == BOTH
     assert "network-interface=fast0 is left out: n1, n2: no network interface fast0" in elsewhere.stderr
     assert "tuned on another machine: machine.networks: eth0 fast0 when tuned" in elsewhere.stderr
 
 
-def test_the_recipe_of_an_srun_line_is_looked_at_on_the_allocated_nodes(here, there):
-    line = ("srun", "-N", "2", "-n", "2", "--mpi=pmi2", here.program)
-    recipe = here.recipe("srun", {"network-interface": "fast0"}, *line)
+def test_the_recipe_of_an_srun_line_is_looked_at_on_the_allocated_nodes(home_cluster, other_cluster):
+    line = ("srun", "-N", "2", "-n", "2", "--mpi=pmi2", home_cluster.program)
+    recipe = home_cluster.recipe("srun", {"network-interface": "fast0"}, *line)
     run = ("salloc", "--quiet", "-N", "2", "-n", "2", MPIRIC, "run", "--recipe", str(recipe), "--", *line)
-    at_home = here.run(*run)
+    at_home = home_cluster.run(*run)
     assert ranks_of(at_home) == BOTH
     assert "left out" not in at_home.stderr
-    elsewhere = there.run(*run)
+    elsewhere = other_cluster.run(*run)
     assert ranks_of(elsewhere) == BOTH
     assert "network-interface=fast0 is left out" in elsewhere.stderr
 
 
-def test_a_pack_leaves_out_the_network_that_a_cluster_does_not_have(here, there):
-    line = (*ON_BOTH, here.program)
-    recipe = here.recipe("packed", {"network-interface": "fast0"}, *line)
-    packed = here.run(MPIRIC, "pack", "--recipe", str(recipe), "-o", "app.pack", "--", *line)
+def test_a_pack_leaves_out_the_network_that_a_cluster_does_not_have(home_cluster, other_cluster):
+    line = (*ON_BOTH, home_cluster.program)
+    recipe = home_cluster.recipe("packed", {"network-interface": "fast0"}, *line)
+    packed = home_cluster.run(MPIRIC, "pack", "--recipe", str(recipe), "-o", "app.pack", "--", *line)
     assert packed.returncode == 0, packed.stderr
-    assert ranks_of(here.run(*ON_BOTH, "./app.pack")) == BOTH
-    elsewhere = there.run(*ON_BOTH, "./app.pack")
+    assert ranks_of(home_cluster.run(*ON_BOTH, "./app.pack")) == BOTH
+    elsewhere = other_cluster.run(*ON_BOTH, "./app.pack")
     assert ranks_of(elsewhere) == BOTH
     assert "has no network interface fast0" in elsewhere.stderr
-    for place, names_it in ((here, False), (there, True)):
+    for place, names_it in ((home_cluster, False), (other_cluster, True)):
         checked = place.run("./app.pack", MPIRIC_PACK="check")
         assert checked.returncode == 0
         assert "starts here" in checked.stdout
         assert ("no network interface fast0" in checked.stderr) is names_it
 
 
-def test_a_job_script_starts_one_job_of_all_ranks(here):
-    assert "MpiDefault              = none" in here.run("scontrol", "show", "config").stdout
-    written = here.run(MPIRIC, "script", "--nodes", "2", "--ranks", "4", "-o", "job.sh", "--", here.program)
+def test_a_job_script_starts_one_job_of_all_ranks(home_cluster):
+    assert "MpiDefault              = none" in home_cluster.run("scontrol", "show", "config").stdout
+    written = home_cluster.run(
+        MPIRIC, "script", "--nodes", "2", "--ranks", "4", "-o", "job.sh", "--", home_cluster.program
+    )
     assert written.returncode == 0, written.stderr
-    submitted = here.run("sbatch", "--wait", "--output=job.log", "job.sh")
+    submitted = home_cluster.run("sbatch", "--wait", "--output=job.log", "job.sh")
     assert submitted.returncode == 0, submitted.stderr
-    ranks = said((here.home / "job.log").read_text())
+    ranks = ranks_printed((home_cluster.home / "job.log").read_text())
     assert [(rank, size) for rank, size, _ in ranks] == [(rank, 4) for rank in range(4)]
     assert {host for *_, host in ranks} == set(HOSTS)
 
 
-def test_a_script_for_a_launch_line_asks_for_its_nodes(here):
-    written = here.run(MPIRIC, "script", "--", "srun", "-N", "2", "-n", "2", here.program)
+def test_a_script_for_a_launch_line_asks_for_its_nodes(home_cluster):
+    written = home_cluster.run(MPIRIC, "script", "--", "srun", "-N", "2", "-n", "2", home_cluster.program)
     assert "--nodes=2\n" in written.stdout
     assert "--ntasks=2 " in written.stdout
     assert "use srun --mpi=pmi2" in written.stderr
-    refused = here.run(MPIRIC, "script", "--nodes", "4", "--", "srun", "-N", "2", here.program)
+    refused = home_cluster.run(
+        MPIRIC, "script", "--nodes", "4", "--", "srun", "-N", "2", home_cluster.program
+    )
     assert refused.returncode == ExitCode.USAGE
 
 
-def test_what_ended_runs_leave_is_removed_on_every_node_and_nothing_older(here):
+def test_what_ended_runs_leave_is_removed_on_every_node_and_nothing_older(home_cluster):
     """Replace a killed program: leave on each node the files that MPI libraries leave."""
-    leaving = here.home / "leaving"
+    leaving = home_cluster.home / "leaving"
     leaving.write_text(
         "#!/bin/sh\nsleep 1\necho x > /dev/shm/mpich_shm_abcdef_$$\n"
         'echo x > /tmp/hydra_hwloc_xmlfile_abcdef\nexec sleep "$1"\n'
     )
     leaving.chmod(0o755)
     for host in HOSTS:
-        here.run("sh", "-c", "echo x > /dev/shm/mpich_shm_0123_1; sleep 1.1", host=host)
-    before = {host: here.left_on(host) for host in HOSTS}
+        home_cluster.run("sh", "-c", "echo x > /dev/shm/mpich_shm_0123_1; sleep 1.1", host=host)
+    before = {host: home_cluster.left_on(host) for host in HOSTS}
     assert all("/dev/shm/mpich_shm_0123_1" in names for names in before.values())
     code = """
 import subprocess, sys
@@ -210,27 +214,27 @@ with cleaned_nodes(parsed.job, parsed.nodes, host) as after_ended_run:
         ((MPIRIC, "fabric", "--", *line, "no-number"), None),  # fails, so that nothing is measured
         ((MPIRIC, "place", "--verify", "--limit", "4", "--", *line, "600"), None),
     ):
-        done = here.run(*command)
+        done = home_cluster.run(*command)
         assert status is None or done.returncode == status, done.stderr
-        after = {host: here.left_on(host) for host in HOSTS}
+        after = {host: home_cluster.left_on(host) for host in HOSTS}
         if command[0] == line[0]:
             assert all(len(after[host]) == len(before[host]) + 2 for host in HOSTS), after
             for host in HOSTS:
-                here.run("sh", "-c", "rm /dev/shm/mpich_shm_abcdef_* /tmp/hydra_hwloc_*", host=host)
+                home_cluster.run("sh", "-c", "rm /dev/shm/mpich_shm_abcdef_* /tmp/hydra_hwloc_*", host=host)
         else:
             assert after == before, (command, done.stderr)
 
 
-def test_a_plain_run_leaves_what_its_launcher_leaves(here):
+def test_a_plain_run_leaves_what_its_launcher_leaves(home_cluster):
     """`mpiric run` becomes the launcher: no process of mpiric is left that could end anything."""
-    before = {host: here.left_on(host) for host in HOSTS}
+    before = {host: home_cluster.left_on(host) for host in HOSTS}
     launcher_of_proxy = "cut -d ' ' -f 4 /proc/$PPID/stat"
     run = (MPIRIC, "run", "--quiet", "--", "mpiexec", "-n", "1", "/bin/sh", "-c", launcher_of_proxy)
-    start = here.run("sh", "-c", 'echo $$; exec "$@"', "sh", *run)
+    start = home_cluster.run("sh", "-c", 'echo $$; exec "$@"', "sh", *run)
     command, launcher = start.stdout.split()
     assert command == launcher, start.stderr
-    assert ranks_of(here.run(MPIRIC, "run", "--", *ON_BOTH, here.program)) == BOTH
-    assert {host: here.left_on(host) for host in HOSTS} == before
+    assert ranks_of(home_cluster.run(MPIRIC, "run", "--", *ON_BOTH, home_cluster.program)) == BOTH
+    assert {host: home_cluster.left_on(host) for host in HOSTS} == before
 
 
 def loaded(modulefile: Path, environment: dict[str, str]) -> dict[str, str]:
@@ -280,31 +284,33 @@ PMI2 = "/usr/lib/x86_64-linux-gnu/libpmi2.so.0"
         ),
     ],
 )
-def test_the_modulefile_of_a_shim_serves_ranks_on_two_hosts(here, mpi_prefix, family, library, line, more):
-    place = here.home / f"{family}-by-{library}"
+def test_the_modulefile_of_a_shim_serves_ranks_on_two_hosts(
+    home_cluster, mpi_prefix, family, library, line, more
+):
+    place = home_cluster.home / f"{family}-by-{library}"
     if not place.exists():
-        created = here.run(MPIRIC, "mpi", "stand-in", "--for", family, "--by", library, str(place))
+        created = home_cluster.run(MPIRIC, "mpi", "stand-in", "--for", family, "--by", library, str(place))
         assert created.returncode == 0, created.stderr
-    program = str(ranks_program(family, mpi_prefix, here.home))
+    program = str(ranks_program(family, mpi_prefix, home_cluster.home))
     (modulefile,) = (path for path in place.iterdir() if path.name.startswith(f"{family}-by-"))
-    plain = {**clean_environment(), "HOME": str(here.home), "OMPI_ALLOW_RUN_AS_ROOT": "1"}
+    plain = {**clean_environment(), "HOME": str(home_cluster.home), "OMPI_ALLOW_RUN_AS_ROOT": "1"}
     environment = {**loaded(modulefile, plain), "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", **more}
-    done = cluster.run(here.lab, "n1", [*line, program], environment, timeout=PATIENCE_S)
+    done = cluster.run(home_cluster.lab, "n1", [*line, program], environment, timeout=PATIENCE_S)
     assert ranks_of(done) == BOTH, done.stderr
 
 
 @pytest.mark.sweep
 @pytest.mark.requires("mpi:openmpi")
-def test_a_sweep_of_open_mpi_exports_its_choices_and_nothing_else(here, mpi_prefix):
+def test_a_sweep_of_open_mpi_exports_its_choices_and_nothing_else(home_cluster, mpi_prefix):
     """The exported files are used by hand; their collectives are those with a choice of the library."""
-    out = here.home / "swept"
+    out = home_cluster.home / "swept"
     environment = mpi_environment(
-        "openmpi", mpi_prefix("openmpi"), {**clean_environment(), "HOME": str(here.home)}
+        "openmpi", mpi_prefix("openmpi"), {**clean_environment(), "HOME": str(home_cluster.home)}
     )
     collectives = {"bcast", "reduce", "allreduce"}
     options = ("--collectives", ",".join(collectives), "--sizes", "8,64K", "--ranks", "2", "--budget", "60s")
     sweep = [MPIRIC, "sweep", "--no-own", "--json", *options, "-o", str(out), "--", *BY_OPENMPI]
-    done = cluster.run(here.lab, "n1", sweep, environment, timeout=PATIENCE_S)
+    done = cluster.run(home_cluster.lab, "n1", sweep, environment, timeout=PATIENCE_S)
     assert done.returncode == 0, done.stderr
     exported = json.loads(done.stdout)["exported"]
     shell = out / "collectives.sh"
@@ -314,22 +320,22 @@ def test_a_sweep_of_open_mpi_exports_its_choices_and_nothing_else(here, mpi_pref
     assert not any(text.startswith("0 ") for text in rules)
     if shell.exists():
         assert exported["gain"] > 1
-        program = str(ranks_program("openmpi", mpi_prefix, here.home))
+        program = str(ranks_program("openmpi", mpi_prefix, home_cluster.home))
         by_hand = ["sh", "-c", '. "$0"; exec "$@"', str(shell), *BY_OPENMPI, program]
-        assert ranks_of(cluster.run(here.lab, "n1", by_hand, environment, timeout=PATIENCE_S)) == BOTH
+        assert ranks_of(cluster.run(home_cluster.lab, "n1", by_hand, environment, timeout=PATIENCE_S)) == BOTH
 
 
-def test_a_recipe_of_a_job_is_not_compared_with_runs_that_wait_for_allocations(here):
-    line = (*BY_SRUN, here.program)
+def test_a_recipe_of_a_job_is_not_compared_with_runs_that_wait_for_allocations(home_cluster):
+    line = (*BY_SRUN, home_cluster.program)
     job = ("salloc", "--quiet", "-N", "2", "-n", "2")
-    recipe = here.recipe("in-a-job", {"malloc": "keep-memory"}, *line, mark="", inside=job)
-    refused = here.run(MPIRIC, "history", "--against", str(recipe), "--", *line)
+    recipe = home_cluster.recipe("in-a-job", {"malloc": "keep-memory"}, *line, mark="", inside=job)
+    refused = home_cluster.run(MPIRIC, "history", "--against", str(recipe), "--", *line)
     assert refused.returncode not in (0, 1)
     assert "waits for a new allocation" in refused.stderr
     assert f"history --submit --against {recipe}" in refused.stderr
 
 
-def test_a_run_that_waits_behind_a_stuck_step_is_made_again(here):
+def test_a_run_that_waits_behind_a_stuck_step_is_made_again(home_cluster):
     """A step that nothing ends holds the CPUs: it is cancelled, without blame for its settings."""
     code = """
 import sys, subprocess, time
@@ -348,5 +354,5 @@ print(scheduler.why_it_failed(host, allocation, "", Patience(), foreign).excuse)
 stuck.wait()
 """
     held = ("salloc", "--quiet", "-N", "2", "-n", "2", "--exclusive", sys.executable, "-c", code)
-    done = here.run(*held)
+    done = home_cluster.run(*held)
     assert "was cancelled" in done.stdout, done.stderr

@@ -130,11 +130,11 @@ def ring(image):
         (image / name).mkdir()
     subprocess.run(["mpicc.openmpi", RING, "-o", image / "opt/app/ring"], check=True)
 
-    def words(*options: str) -> tuple[object, ...]:
+    def launch_line(*options: str) -> tuple[object, ...]:
         engine = ("ch-run", *options, "-b", "/usr:/usr", image, "--")
         return ("--", "mpirun.openmpi", "--oversubscribe", "-n", "2", *engine, "/opt/app/ring")
 
-    return words
+    return launch_line
 
 
 @pytest.mark.requires("mpicc.openmpi")

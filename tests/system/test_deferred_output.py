@@ -67,8 +67,8 @@ def test_random_calls_return_the_same_and_leave_the_same_files(seed, run, compil
         place = tmp_path / name
         (place / "work").mkdir(parents=True)
         before = ["-outfile-pattern", place / "out.%r"]
-        words = (seed, 1500, place / "log")
-        done = run(settings, compiled("random_file_calls"), *words, before=before, cwd=place / "work")
+        arguments = (seed, 1500, place / "log")
+        done = run(settings, compiled("random_file_calls"), *arguments, before=before, cwd=place / "work")
         assert done.returncode == 0, done.stderr
         return {
             str(path.relative_to(place)): path.read_bytes() for path in place.rglob("*") if path.is_file()
@@ -144,9 +144,8 @@ def test_a_killed_program_has_lost_no_more_than_the_buffers(compiled, environmen
                 time.sleep(0.01)
             time.sleep(moment_ms / 1000)
             os.kill(int(progress.with_suffix(".pid").read_text()), signal.SIGKILL)
-        written = (
-            progress.stat().st_size
-        )  # each write of 100 bytes to the file of progress by a byte elsewhere
+        # Before each write of 100 bytes to this file, one byte is written to another file.
+        written = progress.stat().st_size
         content = data.read_bytes()
         assert written * 100 - buffer - 100 <= len(content)
         assert (

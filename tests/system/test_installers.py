@@ -90,9 +90,8 @@ def test_pipx_installs_it(tmp_path, environment, program_python):
     variables = {**environment, "PIPX_HOME": str(tmp_path / "home"), "PIPX_BIN_DIR": str(tmp_path / "bin")}
     variables |= {"PIPX_MAN_DIR": str(tmp_path / "man"), "PIPX_DEFAULT_PYTHON": sys.executable}
     python = program_python("pipx")
-    run(
-        python, "-m", "pip", "download", "--quiet", "--no-deps", "-d", tmp_path / "pip", "pip"
-    )  # pipx wants the newest
+    # pipx requires the newest version of pip.
+    run(python, "-m", "pip", "download", "--quiet", "--no-deps", "-d", tmp_path / "pip", "pip")
     places = (*folders(sys.version_info.minor), tmp_path / "pip")
     links = " ".join(f"--find-links={place}" for place in places)
     pipx = (python, "-m", "pipx")

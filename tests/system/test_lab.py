@@ -56,7 +56,7 @@ def begin_and_kill(directory, after_s):
     starting.wait()
 
 
-def gone(directory, within_s=30):
+def has_ended(directory, within_s=30):
     deadline = time.monotonic() + within_s
     while mentions(directory):
         if time.monotonic() > deadline:
@@ -180,7 +180,7 @@ def test_a_start_killed_on_the_way_leaves_nothing_that_down_does_not_remove(tmp_
     directory = tmp_path / "state"
     begin_and_kill(directory, after_s)
     cluster.down(directory)
-    assert gone(directory)
+    assert has_ended(directory)
     assert not directory.exists()
 
 
@@ -204,7 +204,7 @@ def test_a_cluster_ends_with_the_process_that_started_it(tmp_path):
         assert starter.stdout.readline() == "up\n"
         cluster.run(directory, "n1", ["sh", "-c", "setsid sleep 900 >/dev/null 2>&1 &"])
         starter.kill()
-    assert gone(directory)
+    assert has_ended(directory)
     assert not state.is_up(directory)
     cluster.down(directory)
 

@@ -36,7 +36,7 @@ def await_that(condition, login):
         time.sleep(0.1)
 
 
-def made(login):
+def recorded_trials(login):
     """Trials in the records of the blocks, each once, as (block, number)."""
     results = []
     for path in login.store.glob("*/rounds/*/*/events.jsonl"):
@@ -47,7 +47,7 @@ def made(login):
 
 
 def blocks_of(login, number):
-    return {block.partition(".")[0] for block, _ in made(login) if block.startswith(f"{number}-")}
+    return {block.partition(".")[0] for block, _ in recorded_trials(login) if block.startswith(f"{number}-")}
 
 
 def end(session):
@@ -61,7 +61,7 @@ def finished(session, login):
     tuned = json.loads(session.communicate(timeout=PATIENCE_S)[0])
     assert session.returncode == 0, login.said
     recorded = sorted((trial["block"], trial["number"]) for trial in login.trials())
-    assert recorded == sorted(made(login))
+    assert recorded == sorted(recorded_trials(login))
     assert tuned["runs"] == len(recorded)
     return tuned
 
@@ -104,7 +104,7 @@ def test_arrays_outlive_the_login_session_a_host_and_the_controller(login, lab, 
     cluster.crash(lab, "n3")
     daemons.stop(lab, "n1", ["slurmctld"])
     daemons.start(lab, "n1")
-    before = made(login)
+    before = recorded_trials(login)
     again = login.tune(*ARRAY, "--max-runs", "60", "--resume", srun=SRUN)
 
     def hurry():
@@ -116,7 +116,7 @@ def test_arrays_outlive_the_login_session_a_host_and_the_controller(login, lab, 
 
     await_that(hurry, login)
     finished(again, login)
-    assert set(before) <= set(made(login))
+    assert set(before) <= set(recorded_trials(login))
     assert "failed" not in {trial["outcome"] for trial in login.trials()}
     cluster.boot(lab, "n3")
 
@@ -129,10 +129,10 @@ def test_a_cancelled_array_goes_on_when_somebody_asks(login, host):
     session.communicate(timeout=PATIENCE_S)
     assert session.returncode == 130, login.said
     assert "was cancelled; its measurements are kept" in login.said
-    before = made(login)
+    before = recorded_trials(login)
     again = login.tune(*ARRAY, "--max-runs", "60", "--resume", srun=SRUN)
     finished(again, login)
-    assert set(before) <= set(made(login))
+    assert set(before) <= set(recorded_trials(login))
 
 
 @pytest.mark.sweep

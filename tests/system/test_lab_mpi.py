@@ -9,7 +9,7 @@ import pytest
 from tests.conftest import clean_environment
 from tests.lab import cluster
 from tests.lab.plan import host_names
-from tests.lab.programs import mpi_environment, ranks_program, said
+from tests.lab.programs import mpi_environment, ranks_printed, ranks_program
 from tests.support.oversubscription import OVERSUBSCRIBED
 
 from mpiric.host.installation.native import native_part
@@ -35,7 +35,7 @@ def ranks(lab, mpi_prefix):
         environment = mpi_environment(name, mpi_prefix(name), {**clean_environment(), **more})
         done = cluster.run(lab, "n1", [*launch, str(program)], environment, timeout=120)
         assert done.returncode == 0, done.stderr
-        return set(said(done.stdout))
+        return set(ranks_printed(done.stdout))
 
     return run
 

@@ -10,7 +10,7 @@ import pytest
 from tests.conftest import clean_environment
 from tests.lab import cluster
 from tests.lab.plan import host_names
-from tests.lab.programs import mpi_environment, ranks_program, said
+from tests.lab.programs import mpi_environment, ranks_printed, ranks_program
 from tests.lab.slurm import daemons
 from tests.lab.slurm.config import Phantoms, SlurmPlan
 from tests.support.recipe_text import recipe_text
@@ -49,7 +49,7 @@ def ranks(lab, mpi_prefix):
         environment = mpi_environment(name, mpi_prefix(name), {**clean_environment(), **more})
         done = cluster.run(lab, "n1", [*launch, str(program)], environment, timeout=120)
         assert done.returncode == 0, done.stderr
-        return set(said(done.stdout))
+        return set(ranks_printed(done.stdout))
 
     return run
 
@@ -99,7 +99,7 @@ def test_srun_starts_a_translated_program_by_the_pmi_of_the_library_underneath(
     line = ["srun", "--nodes=4", f"--mpi={launch}", "env", f"LD_PRELOAD={stand_in}", str(program)]
     done = cluster.run(lab, "n1", line, environment, timeout=120)
     assert done.returncode == 0, done.stderr
-    assert set(said(done.stdout)) == EVERY_HOST
+    assert set(ranks_printed(done.stdout)) == EVERY_HOST
 
 
 @pytest.mark.parametrize(("name", "launch"), [("mpich", "pmi2"), ("openmpi", "pmix")])
@@ -320,7 +320,7 @@ def test_a_script_with_a_recipe_runs_with_its_settings(lab, host, mpi_prefix):
     output = lab.parent / "recipe.out"
     job = ["sbatch", "--wait", f"--output={output}", f"--chdir={lab.parent}", str(script)]
     assert cluster.run(lab, "n1", job, environment, timeout=120).returncode == 0
-    assert [host for _, _, host in said(output.read_text())] == ["n1", "n1", "n2", "n2"]
+    assert [host for _, _, host in ranks_printed(output.read_text())] == ["n1", "n1", "n2", "n2"]
 
 
 def test_a_script_under_srun_runs_under_the_library_of_its_recipe(lab, host, mpi_prefix):
@@ -339,7 +339,7 @@ def test_a_script_under_srun_runs_under_the_library_of_its_recipe(lab, host, mpi
 
     done = run("--store", str(store))
     assert "malloc=keep-memory" in done.stderr
-    assert [host for _, _, host in said(done.stdout)] == ["n1", "n2"]
+    assert [host for _, _, host in ranks_printed(done.stdout)] == ["n1", "n2"]
     untouched = run("--no-recipe")
     assert "running the command as it is" in untouched.stderr
     assert untouched.returncode == 0

@@ -51,7 +51,7 @@ def fill(place: Path) -> None:
             pass
 
 
-def told(done: subprocess.CompletedProcess[str]) -> list[str]:
+def messages_of(done: subprocess.CompletedProcess[str]) -> list[str]:
     return [line for line in done.stderr.splitlines() if line.startswith("mpiric: ")]
 
 
@@ -60,7 +60,7 @@ def test_a_directory_that_vanishes_midway(profiled, tmp_path):
     answer = json.loads(done.stdout)
     assert (done.returncode, answer["exit_status"], answer["recorded"]) == (3, 3, False), done.stderr
     assert "the end" in done.stderr
-    assert told(done) == [
+    assert messages_of(done) == [
         "mpiric: the records of the ranks could not be written to one file: No such file or directory",
         f"mpiric: there is no record {tmp_path}/p",
     ]
@@ -72,7 +72,9 @@ def test_a_file_that_is_cut_short_costs_what_its_rank_recorded(profiled, tmp_pat
     answer = json.loads(done.stdout)
     assert [use["rank"] for use in answer["by_rank"]] == [0, 2]
     assert [pair[:3] for pair in answer["p2p"]] == [[0, 1, 2], [2, 0, 2]]
-    assert told(done) == ["mpiric: this rank's file was cut short or deleted: it records nothing any more"]
+    assert messages_of(done) == [
+        "mpiric: this rank's file was cut short or deleted: it records nothing any more"
+    ]
 
 
 @pytest.mark.requires("root", "mounts")
@@ -81,7 +83,7 @@ def test_a_disk_that_is_full_before_the_start(profiled, small_disk):
     fill(place)
     done = profiled(place / "p", status=3)
     assert (done.returncode, done.stdout) == (3, "the end\n"), done.stderr
-    assert told(done) == [f"mpiric: {place}/p cannot be written: No space left on device"]
+    assert messages_of(done) == [f"mpiric: {place}/p cannot be written: No space left on device"]
 
 
 @pytest.mark.requires("root", "mounts")
@@ -92,7 +94,7 @@ def test_a_disk_that_has_room_for_one_rank_only(profiled, small_disk):
     assert [use["rank"] for use in answer["by_rank"]] == [0, 1, 2]
     assert sorted(pair[:3] for pair in answer["p2p"]) == [[0, 1, 2], [1, 2, 2], [2, 0, 2]]
     assert any("No space left on device" in note for note in answer["notes"])
-    assert told(done) == []
+    assert messages_of(done) == []
 
 
 @pytest.mark.requires("root", "mounts")
@@ -101,7 +103,7 @@ def test_a_disk_that_fills_up_midway(profiled, small_disk):
     done = profiled(place / "p", f"cat /dev/zero > {place}/filler 2> /dev/null", 3)
     assert (done.returncode, done.stdout) == (3, "the end\n"), done.stderr
     assert "MPI_Sendrecv" in done.stderr  # summary of the data that the ranks had left
-    assert "No space left on device" in told(done)[0]
+    assert "No space left on device" in messages_of(done)[0]
 
 
 @pytest.mark.requires("root", "mounts")
@@ -111,7 +113,7 @@ def test_a_disk_that_can_only_be_read(verb, profiled, small_disk):
     subprocess.run(["mount", "-o", "remount,ro", place], check=True)
     done = profiled(place / "p", status=3, verb=verb)
     assert (done.returncode, done.stdout) == (3, "the end\n"), done.stderr
-    assert told(done)[0].startswith(f"mpiric: {place}/p cannot be written: Read-only file system")
+    assert messages_of(done)[0].startswith(f"mpiric: {place}/p cannot be written: Read-only file system")
 
 
 @pytest.mark.parametrize("verb", ["profile", "doctor"])
@@ -132,7 +134,7 @@ def test_words_that_find_no_room_do_not_change_how_the_program_ended(verb, profi
         options = {"verb": verb, "capture_output": False, "stdout": full, "stderr": subprocess.PIPE}
         done = profiled(tmp_path / "p", "true", 3, "--json", **options)
     assert done.returncode == 3
-    assert told(done)[-1].endswith(": No space left on device")
+    assert messages_of(done)[-1].endswith(": No space left on device")
 
 
 @pytest.mark.parametrize("damaged", ["{", "", '{"mpiric_policy": 99}'])
@@ -141,4 +143,4 @@ def test_a_damaged_policy_of_the_site_does_not_keep_a_program_from_running(damag
     launch = ("mpiexec.mpich", "-n", "1", "sh", "-c", "echo here; exit 3")
     done = run_mpiric("run", "--", *launch, env={"MPIRIC_POLICIES": str(tmp_path)})
     assert (done.returncode, done.stdout) == (3, "here\n")
-    assert any("the policy of this site is not applied" in line for line in told(done)), done.stderr
+    assert any("the policy of this site is not applied" in line for line in messages_of(done)), done.stderr

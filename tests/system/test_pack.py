@@ -163,6 +163,5 @@ def test_a_recipe_goes_along(run_mpiric, app, start, tmp_path):
     described = json.loads(done.stdout)
     assert "--bind-to core" in described["start"]
     assert "trim 536870912" in start(tmp_path / "app.pack", "b").stdout
-    assert (
-        "trim 4096" in start(tmp_path / "app.pack", "b", MALLOC_TRIM_THRESHOLD_="4096").stdout
-    )  # the user's
+    # A variable of the user has precedence.
+    assert "trim 4096" in start(tmp_path / "app.pack", "b", MALLOC_TRIM_THRESHOLD_="4096").stdout

@@ -80,13 +80,14 @@ Run = Callable[..., CompletedProcess[str]]
 
 @pytest.fixture
 def matrix(engine, installed, mpi_prefix, tmp_path) -> Callable[..., tuple[Run, list[str]]]:
-    """`matrix(host, image, name, source, *words)`: mpiric on the host, and a launch line into the image."""
+    """Return a function: `matrix(host, image, mpi, source, *arguments)` gives mpiric and a launch line."""
 
     def cell(host: str, image: str, mpi: str, source: Path, *arguments: str) -> tuple[Run, list[str]]:
         prefix, root = mpi_prefix(mpi), root_of(image)
-        for path in (prefix, *MOUNT_POINTS):  # an image has what is bound into it
+        for path in (prefix, *MOUNT_POINTS):  # mount points must exist in the image
             (root / str(path).lstrip("/")).mkdir(parents=True, exist_ok=True)
-        joined = ("--join", "--join-ct=2", f"--join-tag={uuid4().hex}")  # for copies within memory
+        # Ranks in one user namespace can copy from each other's memory.
+        joined = ("--join", "--join-ct=2", f"--join-tag={uuid4().hex}")
         program = build_program(source, mpi, tmp_path)
         line = launch_line(
             mpi,

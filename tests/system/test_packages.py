@@ -247,12 +247,13 @@ def test_charliecloud_runs_the_archive_of_a_container(tmp_path, environment):
 
 @pytest.mark.requires("podman", "runc", "root")
 def test_podman_runs_the_archive_of_a_container(tmp_path, environment):
+    # Limits that a sandbox may not raise.
     limits = (
         "--ulimit",
         "nofile=1024:1024",
         "--ulimit",
         "nproc=1000:1000",
-    )  # limits that a sandbox may not raise
+    )
     with tempfile.TemporaryDirectory(prefix="podman-") as short:  # Podman takes at most 50 characters
         places = ("--root", tmp_path / "storage", "--runroot", short, "--storage-driver", "vfs")
         engine = ("podman", *places, "--runtime", "runc", "--cgroup-manager", "cgroupfs")

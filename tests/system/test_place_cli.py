@@ -16,12 +16,12 @@ BETZY = DATA / "machines/betzy.xml"
 
 @pytest.fixture
 def answer(run_mpiric):
-    def asked(*arguments: object) -> dict:
+    def placement_answer(*arguments: object) -> dict:
         done = run_mpiric("place", *arguments, "--json")
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
-    return asked
+    return placement_answer
 
 
 def test_the_json_names_rank_node_threads_and_numa_node(answer):

@@ -32,7 +32,7 @@ class Elsewhere:
 
 @pytest.fixture
 def elsewhere(tmp_path: Path) -> Callable[[str], Elsewhere]:
-    def made(name: str) -> Elsewhere:
+    def machine_named(name: str) -> Elsewhere:
         source = MACHINES[name]
         xml = LocalHost().topology_xml(source.read_text() if isinstance(source, Path) else source)
         assert xml
@@ -40,7 +40,7 @@ def elsewhere(tmp_path: Path) -> Callable[[str], Elsewhere]:
         file.write_text(xml)
         return Elsewhere(read_topology(xml), file)
 
-    return made
+    return machine_named
 
 
 def _ranges(text: str) -> list[int]:

@@ -24,7 +24,7 @@ def spin(tmp_path: Path) -> str:
 
 @pytest.fixture
 def verify(run_mpiric):
-    def found(*arguments: object, **env: str) -> list[str]:
+    def finding_ids(*arguments: object, **env: str) -> list[str]:
         done = run_mpiric("place", "--verify", "--limit", PATIENCE_S, "--json", *arguments, env=env)
         answer = json.loads(done.stdout or "{}")
         assert answer, done.stderr
@@ -32,7 +32,7 @@ def verify(run_mpiric):
         ids = [finding["id"] for finding in answer["findings"]]
         return [entry for entry in ids if entry != "jobs-overlap"]  # others may be bound on this machine
 
-    return found
+    return finding_ids
 
 
 def test_bound_ranks_are_found_to_be_fine(verify, spin):

@@ -27,7 +27,7 @@ def lab(tmp_path_factory):
 def findings(lab):
     """Return the ids of findings of `place --verify` in a step of the whole host."""
 
-    def found(threads, *srun):
+    def finding_ids(threads, *srun):
         command = ["salloc", "--quiet", "--exclusive", "--nodes=1", MPIRIC, "place", "--verify"]
         command += ["--limit", "100", "--json", "--"]
         environment = {**clean_environment(), "HOME": str(lab.parent), "OMP_NUM_THREADS": str(threads)}
@@ -36,7 +36,7 @@ def findings(lab):
         assert done.stdout, done.stderr
         return {finding["id"] for finding in json.loads(done.stdout)["findings"]}
 
-    return found
+    return finding_ids
 
 
 def test_ranks_with_cores_of_their_own_are_found_to_be_fine(findings):

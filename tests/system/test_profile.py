@@ -138,9 +138,9 @@ def test_doctor_ends_a_run_at_the_limit_and_tells_what_was_seen(run_mpiric, endl
 def test_doctor_fails_on_what_it_is_told_to(run_mpiric, build):
     setting = {"OMPI_MCA_btl": "self,tcp"}
     reported = [("settings", ExitCode.FOUND), ("shared-memory-off", ExitCode.FOUND)]
-    for wanted, status in (*reported, ("swapping", 0), ("", 0)):
-        done = run_mpiric("doctor", "--fail-on", wanted, "--", *build("openmpi"), env=setting)
-        assert done.returncode == status, (wanted, done.stderr)
+    for finding, status in (*reported, ("swapping", 0), ("", 0)):
+        done = run_mpiric("doctor", "--fail-on", finding, "--", *build("openmpi"), env=setting)
+        assert done.returncode == status, (finding, done.stderr)
 
 
 @pytest.mark.requires("debian-mpich")

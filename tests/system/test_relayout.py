@@ -58,9 +58,11 @@ def test_hdf5_files_are_arranged_as_asked_and_hold_the_same(run_mpiric, place, t
 
 
 @pytest.mark.requires("mpi:mpich")
-@pytest.mark.parametrize(("settings", "seen"), [({}, False), ({"MPIRIC_HDF5_ALIGNMENT_KIB": "64"}, True)])
-def test_a_program_without_hdf5_finds_its_name_only_where_it_is_acted_on(settings, seen, environment):
+@pytest.mark.parametrize(
+    ("settings", "is_visible"), [({}, False), ({"MPIRIC_HDF5_ALIGNMENT_KIB": "64"}, True)]
+)
+def test_a_program_without_hdf5_finds_its_name_only_where_it_is_acted_on(settings, is_visible, environment):
     looks = "import ctypes; print(hasattr(ctypes.CDLL(None), 'H5Fcreate'))"
     variables = {**environment, **settings, "LD_PRELOAD": str(NATIVE / "mpich/libmpiric.so")}
     done = subprocess.run([sys.executable, "-c", looks], env=variables, capture_output=True, text=True)
-    assert (done.stdout.strip(), done.stderr) == (str(seen), "")
+    assert (done.stdout.strip(), done.stderr) == (str(is_visible), "")

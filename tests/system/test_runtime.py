@@ -190,13 +190,15 @@ def test_the_runtime_of_another_family_changes_nothing_and_says_so(family, launc
 
 
 @pytest.mark.parametrize("family", DEBIAN)
-@pytest.mark.parametrize(("merge", "said"), [("never", 2), ("tree", 1)])
-def test_a_directory_that_cannot_be_made_costs_the_record_only(merge, said, family, launch, tmp_path):
+@pytest.mark.parametrize(("merge", "message_count"), [("never", 2), ("tree", 1)])
+def test_a_directory_that_cannot_be_made_costs_the_record_only(
+    merge, message_count, family, launch, tmp_path
+):
     nowhere = {"MPIRIC_RECORD_DIR": "/proc/nowhere", "MPIRIC_MERGE": merge}
     done = launch(family, 2, compiled("ring.c", family, tmp_path), **nowhere)
     assert done.returncode == 0
     assert "sum 2" in done.stdout
-    assert done.stderr.count("mpiric: ") == done.stderr.count("No such file or directory") == said
+    assert done.stderr.count("mpiric: ") == done.stderr.count("No such file or directory") == message_count
 
 
 @pytest.mark.requires("debian-mpich", "root")

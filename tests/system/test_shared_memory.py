@@ -1,4 +1,4 @@
-"""Memory between the ranks of a node, as algorithms have it: all ranks or none, and nothing is left."""
+"""Tests of shared memory between the ranks of a node: all ranks use it or none, and no file is left."""
 
 import subprocess
 from pathlib import Path
@@ -9,7 +9,7 @@ from tests.support.native_programs import native_program
 from mpiric.host.facts.local import LocalHost
 from mpiric.mpis import find_mpis
 
-# More ranks than cores must not spin; UCX meets nobody in another process namespace.
+# Oversubscribed ranks must not spin; UCX cannot connect to another process namespace.
 SETTINGS = {
     "MPIR_CVAR_ALLREDUCE_POSIX_INTRA_ALGORITHM": "mpir",
     "MPIR_CVAR_BARRIER_POSIX_INTRA_ALGORITHM": "mpir",
@@ -24,8 +24,8 @@ def program() -> Path:
 
 
 @pytest.fixture
-def said(mpi_run):
-    """`said(ranks, *program)` is what rank 0 printed."""
+def output_of(mpi_run):
+    """Return a function: `output_of(ranks, *program)` is the output of rank 0."""
     mpis = find_mpis(LocalHost())
     mpich = next(mpi for mpi in mpis if (mpi.implementation, mpi.found_by) == ("mpich", "mpiric"))
 
@@ -38,16 +38,16 @@ def said(mpi_run):
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 5])
-def test_ranks_of_a_node_share_memory(said, program, ranks):
-    assert said(ranks, program) == "shared\n"
+def test_ranks_of_a_node_share_memory(output_of, program, ranks):
+    assert output_of(ranks, program) == "shared\n"
 
 
-def test_ranks_with_process_numbers_of_their_own_do_not(said, program):
+def test_ranks_with_process_numbers_of_their_own_do_not(output_of, program):
     isolated = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc"]
     if subprocess.run([*isolated, "true"], capture_output=True, timeout=60).returncode != 0:
         pytest.skip("this machine lets nobody make namespaces")
-    assert said(2, program, ":", "-n", 1, *isolated, program) == "apart\n"
+    assert output_of(2, program, ":", "-n", 1, *isolated, program) == "apart\n"
 
 
-def test_a_limit_of_file_sizes_is_no_signal(said, program):
-    assert said(3, program, "files") == "apart\n"
+def test_a_limit_of_file_sizes_is_no_signal(output_of, program):
+    assert output_of(3, program, "files") == "apart\n"

@@ -63,7 +63,7 @@ def words_of(knob: str, case: Situation) -> tuple[str, ...]:
     return command if command and knob != "memory-copy" else values(knob, case)
 
 
-def spoken(case: Situation) -> Iterator[tuple[str, str, dict[str, str]]]:
+def spellings_of(case: Situation) -> Iterator[tuple[str, str, dict[str, str]]]:
     """Every word this library has for a knob of the families it spells: knob, value, environment."""
     for name, knob in all_knobs().items():
         for value in words_of(name, case) if knob.family in FAMILIES else ():
@@ -98,7 +98,7 @@ def program(mpi, tmp_path, environment):
 
 
 @pytest.fixture
-def known(mpi, environment):
+def library_variables(mpi, environment):
     return variables_of(mpi, environment)
 
 
@@ -107,22 +107,22 @@ def case(mpi, environment):
     return situation(mpi, "/bin/true", environment)
 
 
-def test_every_variable_the_knobs_set_is_known_to_the_library(known, case):
+def test_every_variable_the_knobs_set_is_known_to_the_library(library_variables, case):
     unknown = {
         f"{knob}={value}: {name}"
-        for knob, value, environment in spoken(case)
+        for knob, value, environment in spellings_of(case)
         for name in environment
-        if not name.startswith(ELSEWHERE) and name not in known | OWN
+        if not name.startswith(ELSEWHERE) and name not in library_variables | OWN
     }
     assert unknown == set()
 
 
-def test_every_candidate_names_a_control_variable_of_the_library(mpi, known):
+def test_every_candidate_names_a_control_variable_of_the_library(mpi, library_variables):
     version = tuple(int(part) for part in re.findall(r"\d+", mpi.version))
     prefix = "OMPI_MCA_" if mpi.implementation == "openmpi" else ""
     mine = [c for c in library_algorithms(mpi.implementation) if c.exists_in(version)]
     assert mine
-    assert {c.variable for c in mine if prefix + c.variable not in known} == set()
+    assert {c.variable for c in mine if prefix + c.variable not in library_variables} == set()
 
 
 def trials(case: Situation, *, coarse: bool) -> Iterator[tuple[str, str]]:

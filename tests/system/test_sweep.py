@@ -30,13 +30,13 @@ __attribute__((constructor)) static void end(void) {
 def preloaded(tmp_path):
     """`preloaded(source)` is a library for LD_PRELOAD."""
 
-    def made(source):
+    def compiled_preload(source):
         (tmp_path / "preload.c").write_text(source)
         command = ["gcc", "-shared", "-fPIC", "-w", tmp_path / "preload.c", "-o", tmp_path / "preload.so"]
         subprocess.run(command, check=True)
         return str(tmp_path / "preload.so")
 
-    return made
+    return compiled_preload
 
 
 @pytest.fixture

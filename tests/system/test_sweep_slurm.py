@@ -8,7 +8,7 @@ import pytest
 from tests.conftest import clean_environment
 from tests.lab import cluster
 from tests.lab.plan import host_names
-from tests.lab.programs import mpi_environment, ranks_program, said
+from tests.lab.programs import mpi_environment, ranks_printed, ranks_program
 from tests.support.oversubscription import OVERSUBSCRIBED
 from tests.support.slurm_lab import NEEDS, slurm_lab
 
@@ -57,11 +57,11 @@ def test_a_sweep_in_an_allocation_serves_everybodys_runs(shared, mpi_prefix, tmp
     launched = allocated(MPIRIC, "run", "--", *LAUNCH, program)
     assert f"collectives follow the policy of this site, {site}/mpich-5.policy.json" in launched.stderr
     everybody = {(rank, 4) for rank in range(4)}
-    assert {(rank, size) for rank, size, _ in said(launched.stdout)} == everybody
+    assert {(rank, size) for rank, size, _ in ranks_printed(launched.stdout)} == everybody
 
     # Times decide which choices a sweep exports, if any: here the choice is given.
     chosen = Line("bcast", "library:binomial", ranks=Span(4, 4))
     policy = Policy(learned.implementation, learned.version, (chosen,))
     assert any(str(out / SHELL) in line for line in export_policy(learned, out, LocalHost(), policy))
     without = allocated("sh", "-c", f". {out / SHELL} && exec {' '.join(LAUNCH)} {program}")
-    assert {(rank, size) for rank, size, _ in said(without.stdout)} == everybody
+    assert {(rank, size) for rank, size, _ in ranks_printed(without.stdout)} == everybody

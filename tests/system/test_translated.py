@@ -345,13 +345,13 @@ def test_what_the_library_needs_is_its_own_and_not_what_the_programs_path_has(
 
 @pytest.mark.sweep
 @pytest.mark.parametrize(
-    "words",
+    "flags",
     [("-no-pie",), ("-fPIE", "-pie", "-Wl,-z,now"), ("-fsanitize=address",), ("-Wl,--disable-new-dtags",)],
     ids=["no-pie", "pie-now", "asan", "rpath"],
 )
-def test_however_a_program_is_linked_it_prints_the_same(mpi, family, built, words, run_mpiric, tmp_path):
+def test_however_a_program_is_linked_it_prints_the_same(mpi, family, built, flags, run_mpiric, tmp_path):
     expected = built(family)[1].parents[1] / "lib"
-    program, launcher = built(family, SOURCE, *words, f"-Wl,-rpath,{expected}")
+    program, launcher = built(family, SOURCE, *flags, f"-Wl,-rpath,{expected}")
     line = ("--mpi", mpi.label, "--", launcher, "-n", "2", program, tmp_path / "file")
     done = run_mpiric("run", "--quiet", *line, env={**ENVIRONMENT, "ASAN_OPTIONS": "detect_leaks=0"})
     assert done.stdout.splitlines() == EXPECTED, done.stderr

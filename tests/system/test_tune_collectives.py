@@ -53,9 +53,8 @@ def test_what_a_program_calls_too_seldom_to_learn_is_learned_by_a_benchmark_of_i
         json.loads((store / f"{name}.policy.json").read_text())["keys"] for name in ("learned", "benchmark")
     )
     assert not [key for key in tuner if key["decided"]], "the run decided it by itself"
-    if not outcome and os.getloadavg()[0] > len(
-        os.sched_getaffinity(0)
-    ):  # ranks that lost their CPUs are not ranked
+    # The benchmark does not rank algorithms if ranks lost their CPUs.
+    if not outcome and os.getloadavg()[0] > len(os.sched_getaffinity(0)):
         pytest.skip("other processes took the CPUs during the benchmark")
     assert [(key["collective"], key["from"], key["decided"]) for key in outcome] == [("bcast", 1 << 16, True)]
     assert outcome[0]["candidate"] != "library"

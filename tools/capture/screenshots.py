@@ -15,7 +15,7 @@ FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--
 
 
 def profiled(place: Path) -> str:
-    """The page on sixteen ranks of the heat solver."""
+    """Return the page on 16 ranks of the heat solver."""
     program = ("mpicc.openmpi", "-O2", ROOT / "examples/heat3d/heat3d.c", "-lm", "-o", place / "heat")
     subprocess.run(program, check=True)
     launch = ("mpirun.openmpi", "--oversubscribe", "-n", "16", "./heat", "96", "40")
@@ -23,8 +23,10 @@ def profiled(place: Path) -> str:
     return (place / "p/report.html").read_text(encoding="utf-8")
 
 
-def taken(page: str, name: str, width: int, height: int, place: Path, *flags: str, only: str = "") -> None:
-    """A picture of the top of the page, or of one section of it."""
+def take_screenshot(
+    page: str, name: str, width: int, height: int, place: Path, *flags: str, only: str = ""
+) -> None:
+    """Take a picture of the top of the page, or of one section."""
     style = f"<style>body > :not(#{only}) {{ display: none }} h2 {{ margin-top: 0 }}</style></head>"
     shown = place / "shown.html"
     shown.write_text(page.replace("</head>", style, 1) if only else page, encoding="utf-8")
@@ -36,15 +38,15 @@ def taken(page: str, name: str, width: int, height: int, place: Path, *flags: st
 
 
 def main() -> None:
-    """The first screen, the sections that are pictures, and a phone in the dark."""
+    """Take pictures of the first screen, of sections, and of a phone in dark mode."""
     with tempfile.TemporaryDirectory() as scratch:
         place = Path(scratch)
         page = profiled(place)
-        taken(page, "profile-report", 1080, 880, place)
-        taken(page, "profile-timeline", 1080, 780, place, only="timeline")
-        taken(page, "profile-matrix", 1080, 800, place, only="traffic")
+        take_screenshot(page, "profile-report", 1080, 880, place)
+        take_screenshot(page, "profile-timeline", 1080, 780, place, only="timeline")
+        take_screenshot(page, "profile-matrix", 1080, 800, place, only="traffic")
         dark = ("--blink-settings=preferredColorScheme=0", "--force-device-scale-factor=2")
-        taken(page, "profile-phone", 390, 844, place, *dark)
+        take_screenshot(page, "profile-phone", 390, 844, place, *dark)
 
 
 if __name__ == "__main__":

@@ -48,7 +48,7 @@ def mistakes(root: Path, processor: str) -> Iterator[str]:
 
 
 def newer_names(library: str) -> set[str]:
-    """Names that a C library has only in versions after the floor."""
+    """Return the names that a C library has only in versions after the floor."""
     first: dict[str, tuple[int, ...]] = {}
     with Path(library).open("rb") as stream:
         elf = ELFFile(stream)

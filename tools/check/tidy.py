@@ -70,7 +70,7 @@ def units() -> list[Unit]:
 
 
 def members(file: Path) -> list[Path]:
-    """The sources that a compiled file is made of: itself, unless CMake has written it for a unity build."""
+    """Return the sources of a compiled file: the file, or its parts if CMake wrote it for a unity build."""
     if BUILD not in file.parents:
         return [file]
     return [Path(name) for name in _INCLUDE.findall(file.read_text())]

@@ -150,7 +150,7 @@ def _compile(task: Task, stdin: bytes | None) -> Compiled:
 
     def hold(baseline: Finished) -> None:
         nonlocal plain
-        plain = _taken(task.output) if baseline.status == 0 and task.targets else b""
+        plain = _take_object(task.output) if baseline.status == 0 and task.targets else b""
 
     results = run(argvs[:1] if baseline_alone(task) else argvs, stdin=stdin, after_first=hold)
     if baseline_alone(task) and results[0].status == 0:
@@ -170,7 +170,7 @@ def _compile(task: Task, stdin: bytes | None) -> Compiled:
     return Compiled(0, messages, sentences)
 
 
-def _taken(path: str) -> bytes:
+def _take_object(path: str) -> bytes:
     """Remove and return the baseline's object, so that a killed build leaves no incomplete object."""
     if not os.path.isfile(path):
         return b""

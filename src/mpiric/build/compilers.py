@@ -9,6 +9,7 @@ from mpiric.build.targets import generic_features
 from mpiric.host.packaged import packaged_names, packaged_table
 from mpiric.model.errors import MpiricError
 
+# Specific families before the general ones.
 _ORDER = (
     "aocc",
     "cray",
@@ -17,7 +18,7 @@ _ORDER = (
     "nvhpc",
     "clang",
     "gcc",
-)  # specific families before the general ones
+)
 
 
 # Code for one length of SVE vectors is wrong on a CPU with another, and HWCAP does not tell the length.
@@ -97,7 +98,7 @@ def target_flags(identity: Identity, target: str) -> tuple[str, ...]:
         return tuple(facts["baseline"][target])
     raise MpiricError(
         f"{identity.label} cannot build for {target}" + (f" ({_reason(refusal)})" if refusal else ""),
-        hint=_who_can(compiler, target),
+        hint=_alternatives(compiler, target),
     )
 
 
@@ -106,7 +107,7 @@ def _reason(refusal: str) -> str:
     return bracket[1] if bracket else refusal
 
 
-def _who_can(compiler: str, target: str) -> str:
+def _alternatives(compiler: str, target: str) -> str:
     """Return versions of the compiler or a similar target that would work."""
     import archspec.cpu
 

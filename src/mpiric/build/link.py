@@ -155,7 +155,7 @@ def _prepare(
 
 def _link_fat(job: FatLink) -> Linked:
     base = _partial(job, job.baseline, base=None)
-    exports = find_exports(base, _wanted(job, base))
+    exports = find_exports(base, _required_names(job, base))
     toolchain = job.driver.toolchain
     parts = toolchain.each(lambda target: _partial(job, target, base=base), job.others)
     elf_of_target = dict(zip(job.others, parts, strict=True)) | {job.baseline: base}
@@ -173,7 +173,7 @@ def _link_fat(job: FatLink) -> Linked:
     return Linked(0, done.errors, targets=tuple(v.target for v in variants))
 
 
-def _wanted(job: FatLink, base: ElfFile) -> set[str]:
+def _required_names(job: FatLink, base: ElfFile) -> set[str]:
     """Return the names that the rest of the program uses: exports, start-up code, linker options."""
     names = {symbol.name for symbol in job.plain.dynamic_symbols if symbol.is_defined}
     for item in job.trace.loaded:

@@ -13,6 +13,7 @@ from mpiric.model.errors import MpiricError
 
 _NOT_VERBS = {"__init__", "main"}
 _GLOBAL = ("-v", "-vv", "--verbose", "--log-file")  # options of mpiric itself, given before the verb
+# Sections of the help page and their verbs, in the order of a user's interest.
 SECTIONS = {
     "Tune": ("tune", "run", "history", "sweep"),
     "Understand": ("doctor", "profile", "report", "ps", "fabric"),
@@ -20,7 +21,7 @@ SECTIONS = {
     "Build once, run anywhere": ("cc", "cxx", "fc", "build", "inspect", "extract", "verify", "pack"),
     "Cluster": ("machine", "mpi", "script"),
     "Maintain": ("completion",),
-}  # sections of the help page and their verbs, in the order of a user's interest
+}
 
 
 class Verbs(cloup.Group):

@@ -35,9 +35,9 @@ def read_bounded(path: str | os.PathLike[str], what: str, most_bytes: int, hint:
     try:
         return open_and_read(path, what, most_bytes, hint)
     except FileNotFoundError as error:
-        raise NotFoundError(f"there is no {_shown(path)}", hint=hint) from error
+        raise NotFoundError(f"there is no {_truncated(path)}", hint=hint) from error
     except (OSError, ValueError) as error:
-        raise NotFoundError(f"cannot read {_shown(path)}: {reason(error)}", hint=hint) from error
+        raise NotFoundError(f"cannot read {_truncated(path)}: {reason(error)}", hint=hint) from error
 
 
 def open_and_read(path: str | os.PathLike[str], what: str, most_bytes: int, hint: str = "") -> bytes:
@@ -62,9 +62,11 @@ def require_readable(path: str | os.PathLike[str], what: str, most_bytes: int, h
         _require_regular(path, facts.st_mode, what, hint, is_stream=is_stream)
         os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC))
     except FileNotFoundError as error:
-        raise NotFoundError(f"there is no {what} {_shown(path)}", hint=hint) from error
+        raise NotFoundError(f"there is no {what} {_truncated(path)}", hint=hint) from error
     except (OSError, ValueError) as error:
-        raise NotFoundError(f"cannot read the {what} {_shown(path)}: {reason(error)}", hint=hint) from error
+        raise NotFoundError(
+            f"cannot read the {what} {_truncated(path)}: {reason(error)}", hint=hint
+        ) from error
     if facts.st_size > most_bytes:
         raise _too_large(path, what, most_bytes, hint)
 
@@ -75,7 +77,7 @@ def why_unreadable(path: str, what: str, hint: str = "") -> MpiricError:
         require_readable(path, what, LARGEST_TEXT_BYTES, hint)
     except MpiricError as error:
         return error
-    return NotFoundError(f"cannot read the {what} {_shown(path)}", hint=hint)
+    return NotFoundError(f"cannot read the {what} {_truncated(path)}", hint=hint)
 
 
 def text_of(host: Host, path: str, what: str, hint: str = "") -> str:
@@ -97,17 +99,17 @@ def _require_regular(
     if stat.S_ISREG(mode) or (is_stream and stat.S_ISFIFO(mode)):
         return
     kind = "a directory" if stat.S_ISDIR(mode) else "not a regular file"
-    raise MpiricError(f"{_shown(path)} is {kind}", hint=hint or f"name a {what}")
+    raise MpiricError(f"{_truncated(path)} is {kind}", hint=hint or f"name a {what}")
 
 
 def _too_large(path: str | os.PathLike[str], what: str, most_bytes: int, hint: str) -> MpiricError:
     limit = f"{most_bytes >> 20} MiB" if most_bytes >= 1 << 20 else f"{most_bytes >> 10} KiB"
     return MpiricError(
-        f"{_shown(path)} is larger than any {what} may be ({limit})", hint=hint or f"name a {what}"
+        f"{_truncated(path)} is larger than any {what} may be ({limit})", hint=hint or f"name a {what}"
     )
 
 
-def _shown(path: str | os.PathLike[str]) -> str:
+def _truncated(path: str | os.PathLike[str]) -> str:
     """Return the path for a message, at most 200 characters of it."""
     text = os.fspath(path)
     return text if len(text) <= 200 else f"{text[:200]}…"

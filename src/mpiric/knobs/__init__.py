@@ -103,7 +103,7 @@ def to_try(situation: Situation) -> dict[str, Try]:
     return dict(sorted(tried, key=lambda entry: -entry[1].prior))
 
 
-def _shown(value: object) -> str:
+def _truncated(value: object) -> str:
     """Return an external value, truncated for use in a sentence."""
     text = repr(value)
     return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…, of {len(text)} characters,"
@@ -124,5 +124,5 @@ def check_configuration(values: Mapping[str, str]) -> tuple[str, ...]:
             problems.append(f"no knob is called {name!r}")
         elif not isinstance(value, str) or not knob.domain.accepts(value):
             takes = f", which takes {knob.domain.form}" if isinstance(knob.domain, Written) else ""
-            problems.append(f"{_shown(value)} is not a value of the knob {name}{takes}")
+            problems.append(f"{_truncated(value)} is not a value of the knob {name}{takes}")
     return tuple(problems)

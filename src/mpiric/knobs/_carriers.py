@@ -20,9 +20,8 @@ def _through_ucx(situation: Situation, reported: list[str]) -> frozenset[str]:
     if reported:
         if {"ucx", "uct"} & set(reported):
             return _EVERYWHERE
-        return (
-            frozenset({"network"}) if "ofi" in reported else frozenset()
-        )  # a libfabric provider may use UCX
+        # A libfabric provider may use UCX.
+        return frozenset({"network"}) if "ofi" in reported else frozenset()
     if situation.observation.loads(_COMPONENT):
         return _EVERYWHERE if situation.observation.loads(f"{_COMPONENT}ucx") else frozenset({"network"})
     can = situation.mpi.capabilities

@@ -96,9 +96,8 @@ def _consider_algorithm(collective: str) -> Callable[[Situation], Skip | Try]:
         if forced:
             return Try(values, 0.7, f"the algorithm {forced} is forced from outside")
         ranks, behaviour = situation.rank_count, situation.observation.behaviour
-        crowd = (
-            1.5 if ranks > 16 else 1.0 if ranks > 2 else 0.5
-        )  # most algorithms are identical for two ranks
+        # Most algorithms are identical for two ranks.
+        crowd = 1.5 if ranks > 16 else 1.0 if ranks > 2 else 0.5
         share = behaviour.bound(_bounds(collective)) if behaviour else _WEIGHT.get(collective, 0.1)
         because = "thresholds between algorithms were chosen on other machines"
         return Try(values, min(0.45, share * crowd), because)

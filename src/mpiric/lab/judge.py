@@ -56,9 +56,8 @@ class Judge:
     printed: Expectation | None = field(default=None, init=False)  # None: not compared
     at_mark: MarkJudge | None = field(default=None, init=False)  # None: runs are complete
     until_safe: bool = field(default=False, init=False)  # a run ends when its output is stored on the servers
-    marks_of_length: float | None = field(
-        default=None, init=False
-    )  # number of marks in the run that is forecast
+    # Number of marks in the run that is forecast.
+    marks_of_length: float | None = field(default=None, init=False)
     _compares: bool = field(default=False, init=False)
     disputes: Disputes = field(default_factory=Disputes, init=False)
     _written: FilesExpectation | None = field(default=None, init=False)

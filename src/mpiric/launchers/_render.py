@@ -70,12 +70,12 @@ def _with_ranks(draft: Draft, spellings: Sequence[Spelled]) -> Draft:
             continue
         if len(draft.job.segments) > 1:
             raise MismatchError("cannot vary the number of ranks of a launch with several programs")
-        arguments = _words(draft.dialect, Meaning.RANKS, (str(spelling.ranks),))
+        arguments = _option_tokens(draft.dialect, Meaning.RANKS, (str(spelling.ranks),))
         draft = _put(draft, knob, parse_option(draft.dialect, arguments))
     return draft
 
 
-def _words(dialect: Dialect, meaning: Meaning, values: tuple[str, ...]) -> tuple[str, ...]:
+def _option_tokens(dialect: Dialect, meaning: Meaning, values: tuple[str, ...]) -> tuple[str, ...]:
     arguments = dialect.write[meaning](values) if meaning in dialect.write else None
     if arguments is None:
         raise MismatchError(f"{dialect.name} has no option for {meaning.value} {' '.join(values)}")

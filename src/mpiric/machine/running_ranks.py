@@ -14,6 +14,7 @@ from mpiric.host.processes.proc import TICKS_PER_S, program_of
 from mpiric.model.numbers_in_text import count_of, number_of
 from mpiric.model.placement import ProcessSeen, ThreadSeen
 from mpiric.model.pu_set import parse_pu_list
+from mpiric.model.quoting import one_line
 from mpiric.model.rank_choice import ObservedProcess, choose_ranks, is_mpi_library, rank_of
 
 _SCHEDULED = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID")
@@ -34,7 +35,7 @@ def see_jobs(host: Host) -> tuple[ProcessSeen, ...]:
         if process.rank is not None and not process.is_launcher:
             jobs.setdefault(_job(pid, parents, launchers, environment), []).append(process)
     return tuple(
-        replace(rank, job=_printable(job))
+        replace(rank, job=one_line(job))
         for job, members in sorted(jobs.items())
         for member in sorted(choose_ranks(members), key=lambda member: member.rank or 0)
         if (rank := see_process(host, member.pid, member.rank)) is not None
@@ -53,20 +54,20 @@ def see_process(host: Host, pid: int, rank: int | None = None) -> ProcessSeen | 
     return ProcessSeen(
         pid=pid,
         rank=rank if rank is not None else _rank(environment),
-        program=_printable(program_of(pid)),
+        program=one_line(program_of(pid)),
         threads=tuple(thread for thread in threads if thread is not None),
         cpus_allowed=parse_pu_list(status.get("Cpus_allowed_list", "")),
         memory_pages=memory_pages(host.read_text(f"/proc/{pid}/numa_maps") or ""),
         memory_nodes_allowed=parse_pu_list(status.get("Mems_allowed_list", "")),
         cgroup_cpus=_cgroup_cpus(host, pid),
-        places=_printable(environment.get("OMP_PLACES", "") or environment.get("KMP_AFFINITY", "")),
+        places=one_line(environment.get("OMP_PLACES", "") or environment.get("KMP_AFFINITY", "")),
         omp_threads=_count(environment.get("OMP_NUM_THREADS", "")),
         launch=environment.get(MARK, ""),
         parent_cpus=parse_pu_list(
             _status(host, f"/proc/{status.get('PPid', '')}/status").get("Cpus_allowed_list", "")
         ),
-        cpu_list=_printable(match[0] if (match := _CPU_LIST.search(environment.get(_CPU_BIND, ""))) else ""),
-        scheduled=_printable(next((environment[name] for name in _SCHEDULED if name in environment), "")),
+        cpu_list=one_line(match[0] if (match := _CPU_LIST.search(environment.get(_CPU_BIND, ""))) else ""),
+        scheduled=one_line(next((environment[name] for name in _SCHEDULED if name in environment), "")),
     )
 
 
@@ -130,7 +131,7 @@ def _thread(host: Host, pid: int, thread: int) -> ThreadSeen | None:
         return None
     return ThreadSeen(
         thread=thread,
-        name=_printable(status.get("Name", "")),
+        name=one_line(status.get("Name", "")),
         cpus_allowed=parse_pu_list(status.get("Cpus_allowed_list", "")),
         cpu_now=number_of(stat[_PROCESSOR]),
         cpu_s=(number_of(stat[_USER]) + number_of(stat[_SYSTEM])) / TICKS_PER_S,
@@ -159,11 +160,6 @@ def _status(host: Host, path: str) -> dict[str, str]:
 def _environment(host: Host, pid: int) -> dict[str, str]:
     entries = (host.read_text(f"/proc/{pid}/environ") or "").split("\0")
     return {name: value for name, equals, value in (entry.partition("=") for entry in entries) if equals}
-
-
-def _printable(text: str) -> str:
-    """Return the text without control characters; other users choose it, and it is printed to a terminal."""
-    return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
 def _count(text: str) -> int:

@@ -141,9 +141,8 @@ def _require_small(data: bytes, name: str) -> None:
     if data[:2] != b"PK":
         return
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        unpacked = sum(
-            member.file_size for member in archive.infolist()
-        )  # zipfile reads at most file_size of a member
+        # zipfile reads at most file_size of a member.
+        unpacked = sum(member.file_size for member in archive.infolist())
     if unpacked > _MOST_UNPACKED_BYTES:
         raise MpiricError(
             f"{name}: its arrays have {unpacked >> 20} MiB; the limit is {_MOST_UNPACKED_BYTES >> 20} MiB",

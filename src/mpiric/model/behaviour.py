@@ -12,9 +12,8 @@ from math import inf
 from mpiric.model.dataclass import dataclass
 from mpiric.model.profile import FileTotal
 
-_ALIKE = (
-    1 / 16
-)  # relative distance below which a message may be on either side of a threshold: headers count too
+# Relative distance below which a message may be on either side of a threshold: headers count too.
+_ALIKE = 1 / 16
 
 
 @dataclass(frozen=True)

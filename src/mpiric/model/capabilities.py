@@ -25,9 +25,8 @@ class CollectiveComponents:
     between_nodes: tuple[str, ...] = ()  # useful for jobs on several nodes
     on_node: tuple[str, ...] = ()  # useful if a node runs several ranks
     everywhere: tuple[str, ...] = ()
-    plugins: Mapping[str, str] = field(
-        default_factory=dict
-    )  # value of the component → shared library that it needs
+    # Value of the component → shared library that it needs.
+    plugins: Mapping[str, str] = field(default_factory=dict)
     # Collective that ranks of a node perform in shared memory → variable that changes this.
     without_messages: Mapping[str, str] = field(default_factory=dict)
 
@@ -41,10 +40,8 @@ class Capabilities:
 
     # Start of ranks, and waiting.
     binds_by_default: bool = True
-    default_binding: tuple[str, str] = (
-        "",
-        "",
-    )  # values of `binding` up to two ranks, and for more ranks; "" if unknown
+    # Values of `binding` up to two ranks, and for more ranks; "" if unknown.
+    default_binding: tuple[str, str] = ("", "")
     maps_as_it_binds: bool = False  # ranks are mapped to the same level that they are bound to
     can_sleep: bool = False  # can sleep while it waits, not only yield
     waiting_switches: tuple[str, ...] = ()  # variables that make waiting ranks release their CPU
@@ -61,9 +58,8 @@ class Capabilities:
     has_single_copy_threshold: bool = True
     cells_per_rank: int = 0  # size of the pool of message buffers of each rank; 0 without a pool
     kernel_copy_from_bytes: int = 0  # message size from which the kernel copies; 0: never
-    eager_cuts_only: bool = (
-        False  # `eager-node` is only a threshold, not also the chunk size of larger messages
-    )
+    # `eager-node` is only a threshold, not also the chunk size of larger messages.
+    eager_cuts_only: bool = False
     sizes_in_force: Mapping[str, int] = field(default_factory=dict)  # knob with sizes → default in bytes
     node_buffers: str = ""  # default number of messages in flight
     node_buffers_variable: str = ""
@@ -73,17 +69,15 @@ class Capabilities:
     # Messages between nodes.
     network_libraries: tuple[str, ...] = ()  # compiled in and selectable
     network_libraries_on_node: tuple[str, ...] = ()  # subset that also carries messages within a node
-    network_library_variables: Mapping[str, tuple[str, str]] = field(
-        default_factory=dict
-    )  # library → setting
+    # Library → setting.
+    network_library_variables: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     has_one_network: bool = False  # built for one kind of network; selects the adapters itself
     only_over_libfabric: bool = False
     interface_variables: tuple[str, ...] = ("FI_TCP_IFACE",)
     own_providers: tuple[str, ...] = ()  # providers of libfabric that only this library ships
     provider_variables: tuple[str, ...] = ("FI_PROVIDER",)  # sorted by precedence
-    tcp_only: Mapping[str, str] = field(
-        default_factory=dict
-    )  # variables; may contain {interface} and {netmod}
+    # Variables; may contain {interface} and {netmod}.
+    tcp_only: Mapping[str, str] = field(default_factory=dict)
 
     # Components that only some versions have.
     component_variables: tuple[str, ...] = ()  # each holds a list of components of one framework

@@ -63,9 +63,8 @@ class Evidence:
     failures: tuple[str, ...] = ()  # discarded runs of the proof, with the reason
     ci95: tuple[float, float] = (0.0, inf)  # interval of the ratio at 95 %
     shares: tuple[Share, ...] = ()  # only for an answer with several settings
-    stopped: tuple[
-        int, ...
-    ] = ()  # pairs whose second run was stopped; the slower value of such a pair is the limit
+    # Pairs whose second run was stopped; the slower value of such a pair is the limit.
+    stopped: tuple[int, ...] = ()
     missing_pairs: int = 0  # minimum number of further pairs that would decide an open verdict, if all agree
 
     def share_of(self, knob: str) -> Share | None:

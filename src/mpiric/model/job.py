@@ -17,9 +17,8 @@ class Meaning(str, Enum):
     HOSTS = "hosts"  # ("n1:2,n2:2",) unchanged
     HOSTFILE = "host file"  # (path,)
     ENVIRONMENT = "environment"  # (name,) forwarded or (name, value) set
-    ENVIRONMENT_LIMIT = (
-        "environment limit"  # ("all",), ("none",) or ("A,B",): part of its environment that ranks inherit
-    )
+    # ("all",), ("none",) or ("A,B",): part of its environment that ranks inherit.
+    ENVIRONMENT_LIMIT = "environment limit"
     WORKING_DIRECTORY = "working directory"  # (path,)
     BINDING = "binding"
     MAPPING = "mapping"

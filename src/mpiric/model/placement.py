@@ -57,9 +57,8 @@ class PlacementRequest:
     bandwidth_bound: bool = False
     measured: tuple[Bandwidth, ...] = ()
     leave_cores: int = 0  # cores of each node that stay free for the operating system
-    core_kind: str = (
-        ""  # "performance", "efficiency", "any"; "": performance cores as long as there are enough
-    )
+    # "performance", "efficiency", "any"; "": performance cores as long as there are enough.
+    core_kind: str = ""
     memory_mib: int = 0  # per rank
     huge_pages: HugePages = HugePages.UNSAID
 

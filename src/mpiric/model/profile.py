@@ -158,9 +158,8 @@ class FileTotal:
     sequential: int
     created_by: int | None = None  # first rank whose open would create the file
     nodes: int = 0  # number of nodes with ranks that used it
-    pattern: str | None = (
-        None  # pattern of accesses that bypass stdio: "segmented", "strided", "repeated", "random"
-    )
+    # Pattern of accesses that bypass stdio: "segmented", "strided", "repeated", "random".
+    pattern: str | None = None
     layout: FileLayout | None = None  # layout after the run
     opened: tuple[str, ...] = ()
     largest: int = 0  # largest access in bytes
@@ -227,9 +226,8 @@ class Profile:
 
     command: str
     mpi: str
-    library: Mapping[
-        str, str
-    ]  # settings that the library reports: `transport`, and algorithms of collectives
+    # Settings that the library reports: `transport`, and algorithms of collectives.
+    library: Mapping[str, str]
     world_size: int
     wall_s: float  # time of the slowest rank from MPI_Init to MPI_Finalize
     mpi_share: float
@@ -250,9 +248,8 @@ class Profile:
     numbers: Mapping[str, float]  # derived numbers by name, input of the rules for advice
     advice: tuple[Advice, ...] = ()
     shape: NodeTopology | None = None
-    asked_mpi: str = (
-        ""  # label of the library that the user selected for the program, "" for the program's own
-    )
+    # Label of the library that the user selected for the program, "" for the program's own.
+    asked_mpi: str = ""
     notes: tuple[str, ...] = field(default=())  # missing or lost data
     order: "OrderProposal | None" = None  # rank order, if the traffic was mapped
 

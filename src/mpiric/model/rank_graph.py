@@ -20,9 +20,8 @@ class RankGraph:
     weights: Weights  # positive
     rank_weights: Numbers  # load that each rank adds to its slot
     extents: tuple[int, ...] = ()  # size of the ranks' grid, slowest dimension first
-    message_counts: Weights | None = (
-        None  # same structure as the weights; None: one message in each direction
-    )
+    # Same structure as the weights; None: one message in each direction.
+    message_counts: Weights | None = None
 
     @property
     def messages(self) -> Weights:

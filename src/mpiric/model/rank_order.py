@@ -65,7 +65,7 @@ class RankOrders:
 
 @dataclass(frozen=True)
 class RankOrderEmission:
-    """A rank order in the form of one launcher: content of its file, and what selects the file."""
+    """A rank order in the form of one launcher: content of its file, and the settings that select it."""
 
     text: str
     options: tuple[str, ...] = ()  # options of the launcher; {file} is replaced by the path of the file

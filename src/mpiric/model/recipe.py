@@ -34,9 +34,8 @@ class Recipe:
     checked_output: str = "learned"  # "learned", "command" or "none"
     mpiric_version: str = ""
     scope: str = ""  # "steps" or "forecast" if trials ended at a mark, "" if they were complete runs
-    whole: WholeCheck | None = (
-        None  # check of a complete run of the tuned command; None if all trials were complete
-    )
+    # Check of a complete run of the tuned command; None if all trials were complete.
+    whole: WholeCheck | None = None
     marks: ProvedMarks | None = None  # marks that trials ended at
     policy: tuple[str, ...] = ()  # lines of the flat policy for `collectives = "policy"`
     measured_in: str = ""  # "slurm job", "no job"; "" if the recipe does not contain it

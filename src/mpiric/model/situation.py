@@ -148,9 +148,8 @@ class HostNames:
     """Names of the hosts on the command line; the names determine the network that the launcher uses."""
 
     network: str = ""  # interface of the network that the written names belong to, "" if unknown
-    names_by_interface: Mapping[str, Mapping[str, str]] = field(
-        default_factory=dict
-    )  # interface → written name → name there
+    # Interface → written name → name there.
+    names_by_interface: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -32,17 +32,15 @@ class Spelling:
     options: tuple[tuple[str, ...], ...] = ()  # launcher options, each with its values
     preload: tuple[str, ...] = ()  # absolute paths to prepend to the ranks' LD_PRELOAD
     library_path: tuple[str, ...] = ()  # directories to prepend to the ranks' LD_LIBRARY_PATH
-    bound: tuple[
-        str, ...
-    ] = ()  # directories that containers must mount read-only; the fields above refer to them
+    # Directories that containers must mount read-only; the fields above refer to them.
+    bound: tuple[str, ...] = ()
     directories: Mapping[str, str] = field(default_factory=dict)  # variable → directory that ranks write to
     launcher_words: tuple[str, ...] = ()  # argv of another launcher; set together with `dialect`
     dialect: str = ""
     crowded: bool = False  # more ranks than CPUs: another launcher may need an option for this
     ranks: int | None = None  # changed number of ranks
-    launcher_environment: Mapping[str, str] = field(
-        default_factory=dict
-    )  # variables for mpiexec, not for ranks
+    # Variables for mpiexec, not for ranks.
+    launcher_environment: Mapping[str, str] = field(default_factory=dict)
     prepare: tuple[tuple[str, ...], ...] = ()  # commands to run in the working directory before the launch
     files: Mapping[str, str] = field(default_factory=dict)  # absolute path → text, files that ranks read
     exchanges_mpi: Weight | None = None  # LIBRARY or SHIM if the MPI library is replaced

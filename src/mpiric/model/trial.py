@@ -46,9 +46,8 @@ class Split:
     per_mark_s: float | None = None
     # Time in file operations of the rank with the longest time, if it was recorded.
     io_s: float | None = None
-    start_from_s: float | None = (
-        None  # only for a stopped run: start_s is then an upper bound, other times are lower bounds
-    )
+    # Only for a stopped run: start_s is then an upper bound, other times are lower bounds.
+    start_from_s: float | None = None
 
 
 @dataclass(frozen=True)

@@ -33,9 +33,8 @@ class SplitGain:
     tuned: Split
     start: PartRatio
     main: PartRatio  # ratio of the time per mark, if marks count steps
-    longer: tuple[
-        tuple[int, float], ...
-    ]  # (factor, gain): gain of a run whose main part is longer by the factor
+    # (factor, gain): the gain of a run whose main part is longer by the factor.
+    longer: tuple[tuple[int, float], ...]
 
 
 @dataclass(frozen=True)
@@ -48,9 +47,8 @@ class SymptomChange:
     noticed: str  # text with the value before: "232,000 page faults per second and rank"
     afterwards: str
     moved: bool  # improved by more than the variation between runs
-    is_cause: bool = (
-        False  # property of the program that explains other symptoms and is not expected to change
-    )
+    # Property of the program that explains other symptoms and is not expected to change.
+    is_cause: bool = False
 
 
 @dataclass(frozen=True)
@@ -185,12 +183,10 @@ class Tuned:
     scope: str = WHOLE_RUN  # measured part of the run that verdict and ratio refer to
     marks: TunedMarks | None = None  # None: see `marks_why`
     marks_why: str = ""
-    forecast_s: tuple[float, float] | None = (
-        None  # predicted times of the original and the tuned run with the requested length
-    )
-    whole: WholeCheck | None = (
-        None  # check of a complete run of the tuned command; None if every run was complete
-    )
+    # Predicted times of the original and the tuned run with the requested length.
+    forecast_s: tuple[float, float] | None = None
+    # Check of a complete run of the tuned command; None if every run was complete.
+    whole: WholeCheck | None = None
     stopped_trials: int = 0  # number of runs that were stopped early
     split: SplitGain | None = None  # None if the runtime could not observe the runs of the proof
     times: tuple[RunTimes, RunTimes] | None = None  # (original, tuned), from one recorded run each

@@ -10,9 +10,8 @@ class WholeVerdict(str, Enum):
     """Result of the check of a complete run."""
 
     NOT_RUN = "not run"
-    NO_REFERENCE = (
-        "ran, no reference"  # exited with status 0 and printed no NaN; no reference to compare with
-    )
+    # Exited with status 0 and printed no NaN; no reference to compare with.
+    NO_REFERENCE = "ran, no reference"
     AGREES = "agrees"  # agrees with a complete run of the original
     DIFFERS = "differs"  # differs from the original, or failed: the recipe is not applied again
 

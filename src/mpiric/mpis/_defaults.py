@@ -48,9 +48,8 @@ def defaults_of(host: Host, mpi: MpiLibrary) -> Mapping[str, str]:
     environment = {**unset, **mpi.environment}
     if AbiFamily.OPENMPI in mpi.abi_families:
         command = [f"{dirname(mpi.launcher)}/ompi_info", "--parsable", "--all", "--level", "9"]
-        answer = host.run(
-            command, environment=environment, timeout_s=_TIMEOUT_S, working_directory=HERE
-        )  # not cached, because a site's parameter file may change
+        # Not cached, because a site's parameter file may change.
+        answer = host.run(command, environment=environment, timeout_s=_TIMEOUT_S, working_directory=HERE)
         return _of_parameters(answer.stdout) if answer.status == 0 else {}
     answer = host.run_cached(
         [host.python, "-I", "-c", _ASK, mpi.library],

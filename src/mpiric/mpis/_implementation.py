@@ -54,9 +54,8 @@ class Exported:
     files: Mapping[str, str] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
     by_file: Mapping[str, str] = field(default_factory=dict)
-    by_ranks: Mapping[Span, Mapping[str, str]] = field(
-        default_factory=dict
-    )  # variables that depend on the number of ranks
+    # Variables that depend on the number of ranks.
+    by_ranks: Mapping[Span, Mapping[str, str]] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()  # sentences about choices that this format cannot express
 
 
@@ -97,12 +96,10 @@ class Implementation:
     variables: tuple[str, ...] = ()  # prefixes of all variables that affect it
 
     # Reports of transports, and tuning files.
-    ask_connections: Mapping[str, str] = field(
-        default_factory=dict
-    )  # variables that make it print its transports
-    connections: Callable[[str], TransportReport] = lambda _output: (
-        TransportReport()
-    )  # output of a run → transports
+    # Variables that make it print its transports.
+    ask_connections: Mapping[str, str] = field(default_factory=dict)
+    # Output of a run → transports.
+    connections: Callable[[str], TransportReport] = lambda _output: TransportReport()
     export: Callable[[Policy, Defaults], Exported] | None = None  # writer of its tuning files
     export_files: tuple[str, ...] = ()  # names of these files as shell patterns
     embedded_defaults: bytes = b""  # first bytes of decision trees built into the library

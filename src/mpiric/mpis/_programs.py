@@ -10,6 +10,7 @@ from mpiric.model.mpi_library import AbiFamily
 from mpiric.mpis._sonames import family_of_soname, is_inner_part
 
 _DEPTH = 8
+# Prefixes of parts of MPI libraries.
 _PARTS = (
     "mca_",
     "liboshmem",
@@ -17,7 +18,7 @@ _PARTS = (
     "libopen-",
     "libmpi",
     "libpmpi",
-)  # prefixes of parts of MPI libraries
+)
 _USUAL_DIRS = ("/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib")
 
 

@@ -56,9 +56,8 @@ class SearchResult:
     """Result of a search."""
 
     candidates: tuple[ProofCandidate, ...]  # best first; empty if nothing seems faster
-    rejected: tuple[
-        tuple[Configuration, str], ...
-    ]  # configurations that failed or were stopped, and the reason
+    # Configurations that failed or were stopped, and the reason.
+    rejected: tuple[tuple[Configuration, str], ...]
     disturbed_runs: int = 0  # number of runs that were slowed by other processes
     runs: int = 0
     left_out: tuple[Configuration, float] | None = None  # settings too heavy for their gain, and that gain

@@ -45,9 +45,8 @@ from mpiric.tuning.budget import Budget
 from mpiric.tuning.proof.rank_betting import Block
 from mpiric.tuning.proof.stopping_rule import Errors, StoppingRule
 
-_PRESELECTING = (
-    2  # rounds of preselection; in one round, a unit without effect is the slowest of five in 20 %
-)
+# Rounds of preselection; in one round, a unit without effect is the slowest of five in 20 %.
+_PRESELECTING = 2
 
 
 @dataclass(frozen=True)
@@ -63,9 +62,8 @@ class ProofPlan:
     stops: bool = False  # the second run of a pair may be stopped
     run_s: float = 0.0  # expected time of a run of the original; 0 if unknown
     answer_s: float | None = None  # expected time of a run of the answer; None: as the original
-    doubtful: Sequence[
-        str
-    ] = ()  # knobs whose contribution is doubtful according to the search, smallest first
+    # Knobs whose contribution is doubtful according to the search, smallest first.
+    doubtful: Sequence[str] = ()
     evident: Sequence[str] = ()  # knobs whose contribution is certain according to the search
     is_rejected: Callable[[Configuration], bool] = lambda _: False  # whether a configuration failed before
     slowest: float = 0.0  # largest objective of the original so far; 0: unknown
@@ -247,9 +245,8 @@ def _can_look(plan: ProofPlan, units: int, unsure: int) -> bool:
 def _fits(plan: ProofPlan, pairs: float, single_runs: int, units: int, room: float = ROOM) -> bool:
     """Return whether pairs fit, and single runs of the answer with all units or without one."""
     runs = int(2 * pairs) + single_runs
-    slow = single_runs // max(
-        1, units
-    )  # upper bound: without an effective unit, a run is as slow as the original
+    # Upper bound: without an effective unit, a run is as slow as the original.
+    slow = single_runs // max(1, units)
     seconds = pairs * _pair_s(plan) + (single_runs - slow) * _answer_s(plan) + slow * plan.run_s
     return plan.budget.fits(room * seconds / runs, runs)
 

@@ -20,9 +20,8 @@ _ALLOCATOR_SLACK = 2.0  # relative to its calls: evicted caches, shared cache li
 _LAUNCHER_ENDS_S = 0.25  # usual upper bound of the time that a launcher takes to end
 _HUGE_FAULT_S = 500e-6  # upper bound for a huge page, which is zeroed completely
 _MESSAGES = POINT_TO_POINT | {"persistent", "one_sided"}
-_WAITS = frozenset(
-    {"start", "wait", "poll"}
-)  # calls in which nonblocking and persistent collectives take time
+# Calls in which nonblocking and persistent collectives take time.
+_WAITS = frozenset({"start", "wait", "poll"})
 
 
 def behaviour_of(

@@ -32,19 +32,19 @@ _NO_COMMUNICATOR = 0xFFFF
 Names = list[tuple[str, str]]
 
 
-def _shown(raw: bytes) -> str:
+def _printable_text(raw: bytes) -> str:
     """Decode text and replace control characters, which a terminal would interpret."""
     text = raw.decode("utf-8", "replace").replace("\t", " ")
     return text if text.isprintable() else "".join(c if c.isprintable() else "\ufffd" for c in text)
 
 
 def _text(raw: bytes) -> str:
-    return _shown(raw.split(b"\0", 1)[0])
+    return _printable_text(raw.split(b"\0", 1)[0])
 
 
 def read_names(raw: bytes) -> Names:
     """Return name and class of each function, in order of their numbers."""
-    names = [tuple(_shown(line).split(" ")) for line in raw.splitlines()]
+    names = [tuple(_printable_text(line).split(" ")) for line in raw.splitlines()]
     if not names or any(len(pair) != 2 for pair in names):
         raise ValueError("its list of functions is damaged")
     return [(pair[0], pair[1]) for pair in names]
@@ -181,7 +181,7 @@ def _reached_s(timeline: Timeline) -> float:
 
 def _facts(image: memoryview, head: ImageHead) -> dict[str, str]:
     offset, used, _ = head.sections["facts"]
-    lines = map(_shown, bytes(image[offset : offset + used]).split(b"\n"))
+    lines = map(_printable_text, bytes(image[offset : offset + used]).split(b"\n"))
     return dict(line.split("=", 1) for line in lines if "=" in line)
 
 

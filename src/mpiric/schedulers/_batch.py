@@ -38,42 +38,43 @@ class BatchScheduler(Scheduler):
     """Declaration of a scheduler: its syntax as data and pure functions, and readers of its output."""
 
     title = ""  # official spelling
-    submitter = ""  # the command that submits
-    launcher = ""  # the scheduler's own, which takes host lists in its syntax
-    library_launcher = (
-        ""  # launcher of the MPI library that finds a job's hosts, for schedulers without their own
-    )
-    directive = ""  # prefix of its lines in a script
+    submitter = ""  # command that submits jobs
+    launcher = ""  # launcher of the scheduler, which accepts host lists in its syntax
+    # Launcher of the MPI library that finds a job's hosts, for schedulers without their own.
+    library_launcher = ""
+    directive = ""  # prefix of directives in a script
     comments_beside = False  # whether a directive may be followed by a comment
-    shell_lines: tuple[str, ...] = ()  # lines of sh before a command of mpiric runs in a job
-    installed_turn = 0  # the lowest is used if commands of several are installed
+    shell_lines: tuple[str, ...] = ()  # lines of sh before each command of mpiric in a job
+    installed_turn = 0  # if several schedulers are installed, the one with the lowest number is used
     fixed_options: tuple[str, ...] = ()  # options in each script that runs a command of mpiric
     element_variable = ""  # sh expression of an array element's index from 0, "" outside an array
     time_pattern = ""
     time_hint = ""
-    submitted_pattern = ""  # the id of a job or array in what the submitter prints
-    marked_command: tuple[str, ...] = ()  # finds the user's job with ``{mark}``
-    cancel_command: tuple[str, ...] = ()  # before ids
+    submitted_pattern = ""  # regular expression for the id of a job or array in the output of the submitter
+    marked_command: tuple[str, ...] = ()  # command that finds the user's job with ``{mark}``
+    cancel_command: tuple[str, ...] = ()  # command that cancels the ids after it
     end_words: tuple[str, ...] = ()  # phrases in a job's log that show that the scheduler ended it
-    requeue_command: tuple[str, ...] = ()  # before the id of a running job to restart; () if there is none
-    limit_command: tuple[str, ...] = ()  # tells the largest array
+    requeue_command: tuple[
+        str, ...
+    ] = ()  # command that restarts the job whose id follows; () if there is none
+    limit_command: tuple[str, ...] = ()  # command that prints the maximum size of an array
     limit_pattern = ""
     array_limit_by_default = 1000
-    element_form = ""  # id of an element
-    element_log = ""  # its index, in the name of a log
+    element_form = ""  # format of the id of an element
+    element_log = ""  # format of its index in the name of a log
     first_element = 0
-    forms: Mapping[str, str] = {}  # field of a request → the option that gives it, {} standing for the value
-    fields: Mapping[str, str] = {}  # option → field of a request, to see what a user has given
+    forms: Mapping[str, str] = {}  # field of a request → option that sets it; {} is the value
+    fields: Mapping[str, str] = {}  # option → field of a request, to find the fields that a user has set
     server_hint = ""  # hint where to look for the server
     away: tuple[str, ...] = ()  # texts in the output of its commands if the server caused a failure
-    unknown: tuple[str, ...] = ()  # likewise, when a job is not known any more
-    no_cluster: tuple[str, ...] = ()  # likewise, when the commands are there and no cluster is
-    too_many: tuple[str, ...] = ("limit", "Limit")  # likewise, when an array is larger than a user may submit
-    own_variables = ""  # prefix of variables that make a new job take itself for the one around it
+    unknown: tuple[str, ...] = ()  # likewise, if a job is no longer known
+    no_cluster: tuple[str, ...] = ()  # likewise, if the commands are installed without a cluster
+    too_many: tuple[str, ...] = ("limit", "Limit")  # likewise, if an array is larger than allowed
+    own_variables = ""  # prefix of variables that would make a new job believe that it is the present one
     kept_variables: tuple[str, ...] = ()
 
     def values(self, request: JobRequest) -> Mapping[str, object]:
-        """Values of the fields in this scheduler's syntax; 0 and "" are left to the scheduler."""
+        """Return the values of the fields in this scheduler's syntax; the scheduler decides 0 and ""."""
         texts = {name: directive_value(getattr(request, name)) for name in ("name", "account", "partition")}
         return {**vars(request), **texts, "exclusive": True}
 
@@ -95,7 +96,7 @@ class BatchScheduler(Scheduler):
         mpi: str,  # noqa: ARG002
         dialect: str = "",
     ) -> tuple[str, ...]:
-        """Render the launcher's arguments that keep each rank on cores of its own.
+        """Render the launcher's arguments that bind each rank to separate cores.
 
         ``dialect`` belongs to the MPI library's own launcher, "" when unknown: then that binds as it does.
         """
@@ -104,7 +105,7 @@ class BatchScheduler(Scheduler):
         return (self.library_launcher, "-n", str(layout.ranks), *binding)
 
     def around_program(self, layout: BatchLayout) -> tuple[str, ...]:
-        """Render the words before the program that give each rank its GPU where no option does."""
+        """Render arguments before the program that give each rank its GPU if no option does this."""
         ranks, gpus = layout.ranks_per_node, layout.gpus_per_node
         if not self.library_launcher or not gpus:
             return ()
@@ -113,7 +114,7 @@ class BatchScheduler(Scheduler):
         return ("sh", "-c", code, "sh")
 
     def unbound(self, layout: BatchLayout, dialect: str) -> str:
-        """Return a sentence on what the launch line does not bind as `mpiric place` would, else ""."""
+        """Return a sentence on resources that are bound differently from `mpiric place`, else ""."""
         if self.library_launcher and dialect not in _BINDING:
             return (
                 "the MPI library is not known, so its launcher binds the ranks to cores as it does by default"
@@ -123,7 +124,7 @@ class BatchScheduler(Scheduler):
         return ""
 
     def process_managers(self, host: Host) -> tuple[str, ...]:  # noqa: ARG002
-        """Values of ``--mpi`` that the scheduler's launcher has here; () where it does not tell."""
+        """Return the values of ``--mpi`` that the scheduler's launcher supports; () if unknown."""
         return ()
 
     def default_process_manager(self, host: Host) -> str:  # noqa: ARG002
@@ -131,7 +132,7 @@ class BatchScheduler(Scheduler):
         return ""
 
     def variables(self, layout: BatchLayout, launch: Sequence[str]) -> Mapping[str, tuple[str, str]]:  # noqa: ARG002
-        """Variables that a launch line needs in a script of this scheduler → value and reason."""
+        """Return variables that a launch line needs in a script of this scheduler → value and reason."""
         return {}
 
     def submission(self, script: str, settings: SubmitSettings) -> list[str]:
@@ -143,7 +144,7 @@ class BatchScheduler(Scheduler):
         return text
 
     def elements(self, array: str, count: int) -> tuple[str, ...]:
-        """Name the elements of an array as `query` knows them."""
+        """Return the ids of the elements of an array in the form of `query`."""
         indices = range(self.first_element, self.first_element + count)
         return tuple(self.element_form.format(array=array, index=index) for index in indices)
 
@@ -152,11 +153,11 @@ class BatchScheduler(Scheduler):
         return settings.log.replace("{element}", self.element_log)
 
     def marked_job(self, stdout: str, mark: str) -> str:  # noqa: ARG002
-        """Find the id of the job with a mark, "" when there is none."""
+        """Find the id of the job with a mark, "" if there is none."""
         return next(iter(stdout.split()), "")
 
     def query(self, jobs: Sequence[str]) -> list[str]:
-        """Render the command that tells the states of jobs and elements."""
+        """Render the command that prints the states of jobs and elements."""
         raise NotImplementedError
 
     def states(self, stdout: str) -> Mapping[str, BatchJob]:
@@ -164,7 +165,7 @@ class BatchScheduler(Scheduler):
         raise NotImplementedError
 
     def details_query(self, job: str) -> list[str]:  # noqa: ARG002
-        """Render the command that tells exit status and restarts where `query` does not; else nothing."""
+        """Render the command that prints exit status and restarts; [] if `query` prints them."""
         return []
 
     def details(self, stdout: str) -> BatchJob | None:
@@ -172,25 +173,25 @@ class BatchScheduler(Scheduler):
         raise NotImplementedError
 
     def own_job(self, environment: Mapping[str, str]) -> str:
-        """Id of the job or element this process is in, "" outside of one."""
+        """Return the id of the job or element of this process, "" outside of a job."""
         raise NotImplementedError
 
     def time_left_query(self, job: str) -> list[str]:  # noqa: ARG002
-        """Render the command that tells what is left of a running job's time; [] where none does."""
+        """Render the command that prints the remaining time of a running job; [] if there is none."""
         return []
 
     def time_left(self, stdout: str) -> float | None:  # noqa: ARG002
-        """Read that in seconds: infinite without a limit, None where it is not told."""
+        """Read the remaining time in seconds: infinite without a limit, None if unknown."""
         return None
 
     def time_left_s(self, host: Host, job: str) -> float | None:
-        """Seconds until a running job is ended: infinite without a limit, None where nobody tells."""
+        """Return the seconds until the end of a running job: infinite without a limit, None if unknown."""
         query = self.time_left_query(job)
         done = self._run(host, query) if query else None
         return self.time_left(done.stdout) if done is not None and done.status == 0 else None
 
     def health_query(self, names: Sequence[str]) -> list[str]:
-        """Render the command that tells whether hosts of the allocation are up."""
+        """Render the command that prints whether hosts of the allocation are up."""
         raise NotImplementedError
 
     def unusable(self, stdout: str, names: Sequence[str]) -> tuple[str, ...]:
@@ -198,7 +199,7 @@ class BatchScheduler(Scheduler):
         raise NotImplementedError
 
     def blame(self, stderr: str) -> str:  # noqa: ARG002
-        """Find the line in which a launcher says that the scheduler or a host failed, "" if there is none."""
+        """Find the line in which a launcher reports a failed scheduler or host, "" if there is none."""
         return ""
 
     def refusal(self, done: Completed) -> str:
@@ -211,15 +212,15 @@ class BatchScheduler(Scheduler):
         return ()
 
     def node_types(self, host: Host, partition: str = "") -> Mapping[str, int]:
-        """Read the features of usable nodes ("" for none) → how many nodes have them."""
+        """Read the features of usable nodes ("" for none) → number of nodes with them."""
         raise NotImplementedError
 
     def check(self, host: Host, script: str) -> ScriptCheck | None:  # noqa: ARG002
-        """Ask what the scheduler would do with a script; None where it cannot be asked."""
+        """Ask the scheduler whether it would accept a script; None if the scheduler cannot tell."""
         return None
 
     def command_environment(self, host: Host) -> dict[str, str | None]:
-        """Changes to the environment for commands of this scheduler from within a job."""
+        """Return changes to the environment for commands of this scheduler within a job."""
         names = (name for name in host.environ if self.own_variables and name.startswith(self.own_variables))
         return {name: None for name in names if name not in self.kept_variables}
 
@@ -246,7 +247,7 @@ class BatchScheduler(Scheduler):
         raise self.no_server(patience)
 
     def find(self, host: Host, mark: str, patience: Patience | None = None) -> str:
-        """The job or array that was submitted with a mark, "" when the scheduler knows none."""
+        """Return the job or array that was submitted with a mark, "" if the scheduler knows none."""
         for _ in (patience or Patience()).attempts():
             done = self._run(host, [word.format(mark=mark) for word in self.marked_command])
             if not self.is_away(done):
@@ -268,7 +269,7 @@ class BatchScheduler(Scheduler):
         raise self.no_server(patience)
 
     def follow(self, host: Host, jobs: Sequence[str], patience: Patience | None = None) -> Iterator[BatchJob]:
-        """Yield each job whenever something about it changes, until all of them are over."""
+        """Yield each job whenever its state changes, until all jobs have ended."""
         patience = patience or Patience()
         last: dict[str, BatchJob] = {}
         pause = patience.first_s
@@ -285,7 +286,7 @@ class BatchScheduler(Scheduler):
                 patience.sleep(pause)
 
     def _in_full(self, host: Host, job: BatchJob, before: BatchJob | None, patience: Patience) -> BatchJob:
-        """The job with exit status and restarts; queried only when the stage has changed."""
+        """Return the job with exit status and restarts, which are queried only if the stage has changed."""
         query = self.details_query(job.job)
         if not query:
             return job
@@ -299,7 +300,7 @@ class BatchScheduler(Scheduler):
             if details is not None:
                 return replace(details, job=job.job)
             if not self.is_away(done):
-                return job  # forgotten in between
+                return job  # the scheduler has forgotten it since
         raise self.no_server(patience)
 
     def cancel(self, host: Host, jobs: Sequence[str]) -> None:
@@ -307,19 +308,19 @@ class BatchScheduler(Scheduler):
         self._run(host, [*self.cancel_command, *jobs])
 
     def requeue(self, host: Host, job: str) -> bool:
-        """Have a running job ended and begun again from its start; whether the scheduler will."""
+        """Restart a running job from its beginning; return whether the scheduler accepts the request."""
         command = self.requeue_command
         return bool(command) and self._run(host, [*command, job]).status == 0
 
     def array_limit(self, host: Host) -> int:
-        """Elements that one array may have; the scheduler's default where it is not answer."""
+        """Return the maximum size of an array; the scheduler's default if it does not answer."""
         answer = self._run(host, self.limit_command).stdout if self.limit_command else ""
         match = re.search(self.limit_pattern, answer, re.MULTILINE)
         limit = number_of(match[1]) if match and self.limit_command else 0
         return limit or self.array_limit_by_default
 
     def steps(self, host: Host, job: str) -> tuple[str, ...]:  # noqa: ARG002
-        """Ids of the steps that run in a job, where the scheduler has such."""
+        """Return the ids of the steps that run in a job, if the scheduler has steps."""
         return ()
 
     def why_it_failed(
@@ -330,7 +331,7 @@ class BatchScheduler(Scheduler):
         patience: Patience | None = None,
         foreign_steps: Sequence[str] = (),  # noqa: ARG002
     ) -> RunFailure:
-        """Find out whether a host or the scheduler is to blame for a run that failed in the allocation.
+        """Find out whether a host or the scheduler caused the failure of a run in the allocation.
 
         ``foreign_steps`` ran there before mpiric's own and are left alone.
         """
@@ -374,7 +375,7 @@ class BatchScheduler(Scheduler):
         return any(text in done.stderr.lower() for text in self.no_cluster)
 
     def refused(self, done: Completed, command: str = "") -> MpiricError:
-        """The error for a command that the scheduler refused."""
+        """Return the error for a command that the scheduler refused."""
         command = command or self.submitter
         if done.status == _NO_COMMAND or self.has_no_cluster(done):
             missing = "is not there" if done.status == _NO_COMMAND else "is not configured on this machine"
@@ -385,7 +386,7 @@ class BatchScheduler(Scheduler):
         return MismatchError(f"{command} says: {self.refusal(done) or 'nothing'}", hint=hint)
 
     def no_server(self, patience: Patience) -> MpiricError:
-        """The error for a server that stays away."""
+        """Return the error for a server that does not answer."""
         return NotFoundError(
             f"{self.title}'s server has not answered for {patience.controller_s / 60:.0f} minutes",
             hint=f"see {self.server_hint}",

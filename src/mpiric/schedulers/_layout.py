@@ -48,7 +48,8 @@ def plan_layout(request: LayoutRequest, shape: NodeShape) -> BatchLayout:
         )
     on_socket = -(-per_node // shape.sockets)
     cores_per_rank = max(cores_per_rank, shape.cores_per_socket // on_socket)
-    leaves_cores = cores_per_rank * on_socket < shape.cores_per_socket  # where the next rank would begin
+    # True if the next rank would begin on cores that are left on the socket.
+    leaves_cores = cores_per_rank * on_socket < shape.cores_per_socket
     return BatchLayout(
         nodes,
         ranks,
@@ -62,7 +63,7 @@ def plan_layout(request: LayoutRequest, shape: NodeShape) -> BatchLayout:
 
 
 def _even(request: LayoutRequest, max_ranks: int) -> int:
-    """Ranks a node: as many as fit; with a number of nodes given, as evenly as possible."""
+    """Return the ranks per node: as many as fit; with a number of nodes, as evenly as possible."""
     if request.ranks and request.nodes:
         return min(max_ranks, -(-request.ranks // request.nodes))
     return min(max_ranks, request.ranks) if request.ranks else max_ranks

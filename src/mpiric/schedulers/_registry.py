@@ -1,4 +1,4 @@
-"""The schedulers there are: one for every file or folder here."""
+"""Registry of schedulers: one per file or folder of this package."""
 
 from functools import cache
 from importlib import import_module
@@ -15,13 +15,13 @@ NO_JOB = "no job"
 
 @cache
 def schedulers() -> dict[str, Scheduler]:
-    """Name → scheduler, in alphabetical order."""
+    """Return name → scheduler, in alphabetical order."""
     modules = modules_of(import_module("mpiric.schedulers"))
     return {name: module.SCHEDULER for name, module in modules.items()}
 
 
 def find_allocation(host: Host) -> Allocation:
-    """The allocation this process is in; this machine alone when it is in none."""
+    """Return the allocation of this process, or this machine outside of an allocation."""
     for scheduler in sorted(schedulers().values(), key=lambda scheduler: scheduler.turn):
         allocation = scheduler.recognise(host)
         if allocation is not None:
@@ -30,18 +30,18 @@ def find_allocation(host: Host) -> Allocation:
 
 
 def job_around(host: Host) -> str:
-    """``slurm job`` inside of a job of that scheduler, ``no job`` outside of any."""
+    """Return for example ``slurm job`` in a job of this scheduler, ``no job`` outside of jobs."""
     allocation = find_allocation(host)
     return f"{allocation.scheduler} job" if allocation.job else NO_JOB
 
 
 def batch_schedulers() -> dict[str, BatchScheduler]:
-    """Schedulers that take jobs."""
+    """Return the schedulers that accept jobs."""
     return {name: entry for name, entry in schedulers().items() if isinstance(entry, BatchScheduler)}
 
 
 def batch_scheduler(name: str) -> BatchScheduler:
-    """Look one up by its name. Raises MpiricError for a name that none of them has."""
+    """Return a scheduler by its name. Raises MpiricError for an unknown name."""
     known_schedulers = batch_schedulers()
     if name not in known_schedulers:
         raise MpiricError(
@@ -57,18 +57,18 @@ def batch_scheduler_here(host: Host) -> BatchScheduler | None:
     try:
         around = batch_schedulers().get(find_allocation(host).scheduler)
     except MpiricError:
-        around = None  # an allocation that contradicts itself is reported where it matters
+        around = None  # contradictory variables are reported where the allocation is needed
     installed = (entry for entry in by_turn() if host.which(entry.submitter) is not None)
     return around or next(installed, None)
 
 
 def by_turn() -> list[BatchScheduler]:
-    """Schedulers that take jobs, in the order in which they are looked for on a login node."""
+    """Return the schedulers that accept jobs, in the order of their detection on a login node."""
     return sorted(batch_schedulers().values(), key=lambda scheduler: scheduler.installed_turn)
 
 
 def installed_batch_scheduler(host: Host) -> BatchScheduler:
-    """`batch_scheduler_here`; raises NotFoundError where there is none."""
+    """Return `batch_scheduler_here`; raises NotFoundError if there is none."""
     scheduler = batch_scheduler_here(host)
     if scheduler is None:
         submitters = ", ".join(entry.submitter for entry in by_turn())

@@ -18,7 +18,7 @@ class Scheduler:
     turn = 0
 
     def recognise(self, host: Host) -> Allocation | None:
-        """Find the allocation this process is in, None when it is in none of this scheduler's.
+        """Return the allocation of this process, None outside of allocations of this scheduler.
 
         Raises MpiricError where the environment is the scheduler's, but contradicts itself.
         """
@@ -27,10 +27,10 @@ class Scheduler:
 
 @dataclass(frozen=True)
 class Patience:
-    """Pauses between queries, and the longest wait for a server that is away."""
+    """Pauses between queries, and the maximum wait for a server that does not answer."""
 
     first_s: float = 1.0
-    longest_s: float = 15.0  # a server has thousands of users
+    longest_s: float = 15.0  # maximum pause; a server has thousands of users
     controller_s: float = 1800.0
     sleep: Callable[[float], None] = field(default_factory=lambda: time.sleep)
     clock: Callable[[], float] = field(default_factory=lambda: time.monotonic)
@@ -46,7 +46,7 @@ class Patience:
             pause = min(self.longest_s, pause * 2)
 
 
-ELEMENT_VARIABLE = "MPIRIC_ELEMENT"  # set in a job: its index in the array, "" outside of one
+ELEMENT_VARIABLE = "MPIRIC_ELEMENT"  # variable in a job: its index in the array, "" outside of an array
 
 # An option in a scheduler's syntax, as in a script, and the field of the request that it sets.
 Option = tuple[str, str]
@@ -58,14 +58,14 @@ class JobRequest:
 
     name: str = ""
     account: str = ""
-    partition: str = ""  # or queue
+    partition: str = ""  # partition or queue
     time: str = ""  # time limit in the scheduler's syntax
     nodes: int = 0
     ranks: int = 0
     ranks_per_node: int = 0
     cores_per_rank: int = 0
     threads_per_rank: int = 0
-    threads_per_core: int = 0  # above 1 where only one of them is to be used
+    threads_per_core: int = 0  # above 1 if only one of them must be used
     gpus_per_node: int = 0
     hosts: str = ""
     features: str = ""  # node features separated by commas
@@ -77,18 +77,17 @@ class SubmitSettings:
 
     name: str = ""
     log: str = ""  # file for the scheduler's messages about the job
-    mark: str = ""  # a word that no other job has: a submission whose answer was lost is found by it
-    after: str = ""  # a job or array that must be over first, however it ended
-    alone: bool = False  # not while another job of this name runs, where the scheduler can see to that
+    mark: str = ""  # unique word that identifies the job if the answer to the submission was lost
+    after: str = ""  # job or array that must have ended before, successfully or not
+    alone: bool = False  # wait while another job of this name runs, if the scheduler supports it
     elements: int = 0  # number of elements of an array; 0 for a single job
     at_once: int = 0  # elements that may run at the same time; 0: all
-    options: tuple[str, ...] = ()  # further ones in the scheduler's syntax
+    options: tuple[str, ...] = ()  # further options in the scheduler's syntax
     environment: Mapping[str, str | None] = field(default_factory=dict)
 
 
-_CLOCK = re.compile(
-    r"(?:([0-9]{1,9})-)?(?:([0-9]{1,9}):)?([0-9]{1,9}):([0-9]{1,9})"
-)  # [days-][hours:]minutes:seconds
+# [days-][hours:]minutes:seconds
+_CLOCK = re.compile(r"(?:([0-9]{1,9})-)?(?:([0-9]{1,9}):)?([0-9]{1,9}):([0-9]{1,9})")
 
 
 def clock_s(text: str) -> float | None:

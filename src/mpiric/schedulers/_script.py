@@ -1,4 +1,4 @@
-"""The lines of a job script, each with its reason. Pure."""
+"""Lines of a job script, each with its reason. Pure functions."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
@@ -23,7 +23,7 @@ from mpiric.schedulers._scheduler import JobRequest
 
 @dataclass(frozen=True)
 class Language:
-    """All of them begin comments with ``#``, or Slurm's directives would not be theirs to skip."""
+    """Language of a script. All of them begin comments with ``#``, so that they ignore Slurm's directives."""
 
     names: tuple[str, ...]
     export: Callable[[str, str], str]
@@ -91,7 +91,7 @@ class ScriptOptions:
     time: str = ""
     account: str = ""
     partition: str = ""
-    directives: tuple[str, ...] = ()  # further ones: "--qos=normal"
+    directives: tuple[str, ...] = ()  # further directives: "--qos=normal"
     setup: tuple[str, ...] = ()  # lines before the launch: "module load …"
     environment: Mapping[str, str] = field(default_factory=dict)
     reasons: Mapping[str, str] = field(default_factory=dict)  # variable → reason
@@ -106,7 +106,7 @@ def script_lines(
     options: ScriptOptions,
     launch: Sequence[str],
 ) -> tuple[ScriptLine, ...]:
-    """The whole script. Raises MpiricError for no time, or shell lines in a script of another language."""
+    """Return the script. Raises MpiricError without a time, or for shell lines in another language."""
     if options.time and not fullmatch(scheduler.time_pattern, options.time, IGNORECASE):
         raise MpiricError(f"{scheduler.title} reads no time in {options.time!r}", hint=scheduler.time_hint)
     language = language_of(options.shebang)

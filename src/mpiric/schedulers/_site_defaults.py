@@ -13,7 +13,7 @@ from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 from mpiric.schedulers._script import ScriptOptions
 
-ReadText = Callable[[str], str | None]  # a file's contents, None when it cannot be read
+ReadText = Callable[[str], str | None]  # returns the content of a file, None if it cannot be read
 
 SYSTEM = "/etc/mpiric/site.toml"
 _HINT = "see docs/guides/schedulers.md"
@@ -24,7 +24,7 @@ _NODE = ("sockets", "cores_per_socket", "threads_per_core")
 
 @dataclass(frozen=True)
 class SiteDefaults:
-    """Empty where the file says nothing."""
+    """Defaults of a site; empty for keys that the file does not contain."""
 
     options: ScriptOptions = field(default_factory=ScriptOptions)
     shape: NodeShape | None = None
@@ -32,7 +32,7 @@ class SiteDefaults:
 
 
 def read_site_defaults(environment: Mapping[str, str], named: Path | None, read: ReadText) -> SiteDefaults:
-    """The file named, else ``$MPIRIC_SITE``, else the user's, else the system's; raises MpiricError."""
+    """Read the named file, ``$MPIRIC_SITE``, the user's or the system's file; raises MpiricError."""
     site_file = str(named or named_path(environment, "MPIRIC_SITE") or "")
     if site_file:
         text = read(site_file)
@@ -47,15 +47,15 @@ def read_site_defaults(environment: Mapping[str, str], named: Path | None, read:
 
 
 def parse_site_defaults(text: str, path: str) -> SiteDefaults:
-    """``path`` is for error messages."""
+    """Parse the defaults of a site; ``path`` is for error messages."""
     try:
         data = parse_toml(text)
     except ValueError as error:
         raise MpiricError(f"{path} is not TOML: {error}", hint=_HINT) from error
     script, node = _table(data, "script", path), _table(data, "node", path)
-    _known(data, ("script", "node"), path)
-    _known(script, (*_TEXTS, *_LISTS, "environment"), path)
-    _known(node, _NODE, path)
+    _check_keys(data, ("script", "node"), path)
+    _check_keys(script, (*_TEXTS, *_LISTS, "environment"), path)
+    _check_keys(node, _NODE, path)
     texts = {key: _typed(script, key, str, path) or "" for key in _TEXTS}
     lists = {key: tuple(map(str, _typed(script, key, list, path) or ())) for key in _LISTS}
     variables = _typed(script, "environment", dict, path) or {}
@@ -96,7 +96,7 @@ def _typed(data: Mapping[str, Any], key: str, kind: type, path: str) -> Any:
     return value
 
 
-def _known(data: Mapping[str, Any], keys: tuple[str, ...], path: str) -> None:
+def _check_keys(data: Mapping[str, Any], keys: tuple[str, ...], path: str) -> None:
     unknown = sorted(set(data) - set(keys))
     if unknown:
         raise MpiricError(f"{path}: {unknown[0]!r} is not known", hint=f"known are: {', '.join(keys)}")

@@ -16,9 +16,9 @@ from mpiric.schedulers._batch import BatchScheduler
 from mpiric.schedulers._scheduler import ELEMENT_VARIABLE, JobRequest, SubmitSettings
 
 SCRIPT, INPUT, OUTPUT, LOG, STATUS = "job.sh", "job.in", "job.out", "job.log", "job.status"
-NAME_VARIABLE = "MPIRIC_SUBMISSION"  # set in the job: which submission it belongs to
-_ROUND_VARIABLE = "MPIRIC_ROUND"  # set when a job is submitted: the round of an array it belongs to
-ROUNDS = "rounds"  # a directory for each array that a submission spreads its runs over
+NAME_VARIABLE = "MPIRIC_SUBMISSION"  # variable in a job: name of its submission
+_ROUND_VARIABLE = "MPIRIC_ROUND"  # variable in a job: round of its array
+ROUNDS = "rounds"  # directory with a subdirectory for each array of a submission
 _VERB_ARGUMENTS = 3  # python mpiric/__main__.py VERB
 # By a signal of the scheduler's (HUP, INT, KILL, USR2, TERM): not at the verb's end.
 _ENDED_BY_SIGNAL = "129|130|137|140|143"
@@ -36,17 +36,17 @@ class Submission:
 
     @property
     def name(self) -> str:
-        """Name of its jobs, which no other submission has."""
+        """Return the name of its jobs, which is unique."""
         return name_of(self.directory)
 
 
 def name_of(directory: PurePath) -> str:
-    """Name of the jobs whose files are in a directory."""
+    """Return the name of the jobs whose files are in a directory."""
     return f"mpiric-{directory.name}"
 
 
 def submission_script(scheduler: BatchScheduler, submission: Submission) -> str:
-    """The script of a job that is all of its submission, for /bin/sh."""
+    """Return the script of a submission with a single job, for /bin/sh."""
     verb = f"{sh_command(submission.arguments)} < {_stdin(submission)} > {_quoted(submission, OUTPUT)}"
     lines = [
         f"export {NAME_VARIABLE}={sh_word(submission.name)}",
@@ -74,7 +74,7 @@ def round_script(scheduler: BatchScheduler, submission: Submission) -> str:
         f"< {_stdin(submission)} > {output_file}",
         "code=$?",
         f'case $code in {ExitCode.CONTINUES:d}) exit 0 ;; {_ENDED_BY_SIGNAL}) exit "$code" ;; esac',
-        '[ "$code" -ne 0 ] && [ -n "$element" ] && exit "$code"',  # one element's failure is not the end
+        '[ "$code" -ne 0 ] && [ -n "$element" ] && exit "$code"',  # other elements continue if one fails
         f"mv {output_file} {_quoted(submission, OUTPUT)}",
     ]
     return _script(scheduler, submission, lines)
@@ -90,7 +90,7 @@ def _script(scheduler: BatchScheduler, submission: Submission, verb: Sequence[st
         "trap 'exit 143' HUP INT TERM USR2",
         f"element={scheduler.element_variable}",
         f"export {ELEMENT_VARIABLE}=$element",
-        # Some schedulers hand out what a job prints only at its end, or write over what an earlier one left.
+        # Some schedulers copy the output of a job only at its end, or overwrite the output of an earlier job.
         f'if [ -n "$element" ]; then exec >> {rounds}/"${_ROUND_VARIABLE}/$element.log" 2>&1; '
         f"else exec >> {log} 2>&1; fi",
         f"cd {sh_word(submission.working_directory)} || exit 143",
@@ -111,7 +111,7 @@ def _quoted(submission: Submission, name: str) -> str:
 
 
 def job_settings(directory: PurePath, mark: str, number: int = 0, after: str = "") -> SubmitSettings:
-    """Settings of a job that goes on with a submission when an array (or none, "") is over."""
+    """Return the settings of a job that continues a submission after an array (or none, "")."""
     return SubmitSettings(
         name=name_of(directory),
         log=str(directory / LOG),
@@ -123,7 +123,7 @@ def job_settings(directory: PurePath, mark: str, number: int = 0, after: str = "
 
 
 def array_settings(directory: PurePath, mark: str, number: int, count: int, at_once: int) -> SubmitSettings:
-    """Settings of a round's array of ``count`` elements."""
+    """Return the settings of a round's array with ``count`` elements."""
     return SubmitSettings(
         name=f"{name_of(directory)}-{number}",
         log=f"{directory / ROUNDS / str(number)}/{{element}}.log",
@@ -140,7 +140,7 @@ def _round(number: int) -> dict[str, str | None]:
 
 
 def element_of(environment: Mapping[str, str]) -> int | None:
-    """Which element of an array this process is; None for the job after one."""
+    """Return the index of this process in its array; None for the job after an array."""
     index = environment.get(ELEMENT_VARIABLE, "")
     element = number_of(index, -1)
     return element if element >= 0 else None
@@ -160,7 +160,7 @@ def request_of(job: Job, scheduler: BatchScheduler, minutes: int) -> JobRequest:
 
 
 def _count(job: Job, meaning: Meaning) -> int:
-    """The sum of ranks, the largest of other counts; 0 unless each program of the launch has one."""
+    """Return the sum of ranks, or the maximum of other counts; 0 unless all programs specify it."""
     texts = [option.values[0] for segment in job.segments if (option := segment.first(meaning)) is not None]
     if len(texts) < len(job.segments) or not all(text.isdigit() for text in texts):
         return 0

@@ -1,4 +1,4 @@
-"""Flux: jobs by flux batch, each an instance of its own in which ``flux run`` starts ranks.
+"""Flux: jobs submitted with flux batch; each is an instance in which ``flux run`` starts ranks.
 
 Sources: flux-batch(1), flux-jobs(1), flux-cancel(1), flux-resource(1), flux-environment(7) of flux-core 0.88,
 and that version run with several brokers on one node. Flux has no job arrays: an array is a job for each
@@ -22,7 +22,7 @@ from mpiric.model.quoting import directive_value
 from mpiric.schedulers._batch import COMMAND_TIMEOUT_S, BatchScheduler, arguments
 from mpiric.schedulers._scheduler import ELEMENT_VARIABLE, JobRequest, Patience, SubmitSettings
 
-_PARENT = "MPIRIC_FLUX_PARENT"  # set in a job: URI of the instance that it was submitted to
+_PARENT = "MPIRIC_FLUX_PARENT"  # variable in a job: URI of the instance to which it was submitted
 _STAGES = {
     **dict.fromkeys(("NEW", "DEPEND", "PRIORITY", "SCHED"), Stage.WAITING),
     "RUN": Stage.RUNNING,
@@ -39,13 +39,13 @@ _STATES = "{id.f58plain}|{status}|{nodelist}|{returncode}|{exception.type}|{exce
 
 
 class Flux(BatchScheduler):
-    """Flux's commands."""
+    """Commands of Flux."""
 
     name = "flux"
     title = "Flux"
     submitter = "flux"
     turn = -1  # an instance may run inside another scheduler's job
-    installed_turn = 1  # other programs are called flux, too
+    installed_turn = 1  # there are other programs named flux
     directive = "# flux:"
     comments_beside = True
     shell_lines = (f'export {_PARENT}="$(flux getattr parent-uri)"',)
@@ -71,7 +71,7 @@ class Flux(BatchScheduler):
     unknown = ("unknown",)
 
     def recognise(self, host: Host) -> Allocation | None:
-        """Query the instance that FLUX_URI names."""
+        """Query the instance of FLUX_URI."""
         if "FLUX_URI" not in host.environ:
             return None
         done = host.run(["flux", "kvs", "get", "resource.R"], timeout_s=COMMAND_TIMEOUT_S)
@@ -86,7 +86,7 @@ class Flux(BatchScheduler):
         return Allocation("flux", job, allocated, launch_words=("flux", "run"))
 
     def values(self, request: JobRequest) -> Mapping[str, object]:
-        """A slot is a rank's. Only counted nodes can be for one job alone."""
+        """Return the values: a slot is a rank; nodes can be exclusive only if their number is specified."""
         slots = request.ranks or request.nodes * request.ranks_per_node or int(not request.nodes)
         texts = {"features": directive_value(request.features.replace(",", " and "))}
         return {**super().values(request), **texts, "ranks": slots, "exclusive": request.nodes}
@@ -102,11 +102,11 @@ class Flux(BatchScheduler):
         mpi: str,
         dialect: str = "",  # noqa: ARG002
     ) -> tuple[str, ...]:
-        """Render flux run, each rank on cores of its own."""
+        """Render flux run with each rank on separate cores."""
         pmi = (f"--setopt=pmi={mpi}",) if mpi else ()
         gpus_per_rank, remainder = divmod(layout.gpus_per_node, layout.ranks_per_node)
         if layout.gpus_per_node and remainder and _fills_nodes(layout):
-            # Ranks share GPUs, or some stay idle: options for each node, which exclude those for each task.
+            # Ranks share GPUs, or some GPUs are idle: options per node, which exclude options per task.
             per_node = (
                 f"--tasks-per-node={layout.ranks_per_node}",
                 f"--gpus-per-node={layout.gpus_per_node}",
@@ -124,7 +124,7 @@ class Flux(BatchScheduler):
         return ("flux", "run", *sizes, *pmi, "--setopt=cpu-affinity=per-task")
 
     def unbound(self, layout: BatchLayout, dialect: str) -> str:
-        """Return a sentence where Flux cannot give the ranks of a partly filled node their GPUs."""
+        """Return a sentence if Flux cannot assign GPUs to the ranks of a partly filled node."""
         if layout.gpus_per_node % layout.ranks_per_node and not _fills_nodes(layout):
             return (
                 f"Flux gives the ranks no GPUs: it takes one number of them for each rank or each node, and "
@@ -142,7 +142,7 @@ class Flux(BatchScheduler):
     def submit(
         self, host: Host, script: str, settings: SubmitSettings, patience: Patience | None = None
     ) -> str:
-        """Submit a job, or one for each element: the ids of those, with commas, are the array's."""
+        """Submit a job, or one per element; the id of an array is the list of their ids, with commas."""
         if not settings.elements:
             return super().submit(host, script, settings, patience)
         jobs: list[str] = []
@@ -186,15 +186,15 @@ class Flux(BatchScheduler):
         return ",".join(job for _, job in sorted(elements, key=lambda element: number_of(element[0][1:])))
 
     def job_id(self, text: str) -> str:
-        """The id in ASCII."""
+        """Return the id in ASCII."""
         return text.replace("ƒ", "f")
 
     def elements(self, array: str, count: int) -> tuple[str, ...]:  # noqa: ARG002
-        """Part the ids of an array."""
+        """Return the ids of an array."""
         return tuple(array.split(","))
 
     def own_job(self, environment: Mapping[str, str]) -> str:
-        """Id of the job whose instance this process is in."""
+        """Return the id of the job whose instance contains this process."""
         return self.job_id(environment.get("FLUX_ENCLOSING_ID", ""))
 
     def time_left_query(self, job: str) -> list[str]:  # noqa: ARG002
@@ -218,7 +218,7 @@ class Flux(BatchScheduler):
         return tuple(name for name in names if name in down)
 
     def command_environment(self, host: Host) -> dict[str, str | None]:
-        """Name the instance that a job of mpiric's was submitted to: its jobs are the ones meant."""
+        """Select the instance to which a job of mpiric was submitted, because it contains mpiric's jobs."""
         parent = host.environ.get(_PARENT, "")
         return {"FLUX_URI": parent} if parent else {}
 
@@ -250,7 +250,7 @@ def _fills_nodes(layout: BatchLayout) -> bool:
 
 
 def _hosts(resources: str) -> dict[str, int]:
-    """Host → cores, from a resource set (RFC 20)."""
+    """Return host → cores, from a resource set (RFC 20)."""
     try:
         execution = parse_json(resources)["execution"]
         names = [name for part in execution["nodelist"] for name in hosts_of(part)]

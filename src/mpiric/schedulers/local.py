@@ -9,20 +9,20 @@ from mpiric.schedulers._scheduler import Scheduler
 
 
 class Local(Scheduler):
-    """No scheduler at all."""
+    """Placeholder for a machine without a scheduler."""
 
     name = "local"
     turn = 100
 
     def recognise(self, host: Host) -> Allocation:
-        """The machine, with the CPUs of this process's affinity."""
+        """Return this machine, with the CPUs of this process's affinity."""
         name = (host.read_text("/proc/sys/kernel/hostname") or "localhost").strip()
         cpus = _usable_cpus(host.read_text("/proc/self/status") or "")
         return Allocation("local", "", (AllocatedHost(name, cpus, cpus),), launch_words=("mpirun",))
 
 
 def _usable_cpus(status: str) -> int:
-    """CPUs of this process's affinity, from ``/proc/self/status``; 1 when it does not say."""
+    """Return the CPUs of this process's affinity, from ``/proc/self/status``; 1 if unknown."""
     match = search(r"^Cpus_allowed_list:\s*(\S+)", status, MULTILINE)
     return len(parse_pu_list(match[1])) if match else 1
 

@@ -1,4 +1,4 @@
-"""IBM Spectrum LSF: jobs by bsub.
+"""IBM Spectrum LSF: jobs submitted with bsub.
 
 Sources: LSF Command Reference 10.1 (bsub, bjobs, bkill, brequeue, bhosts, lshosts, bparams); Configuration
 Reference, "Environment variables set for job execution" and MAX_JOB_ARRAY_SIZE; "Job termination reasons".
@@ -33,14 +33,14 @@ _STATES = "jobid jobindex stat exec_host exit_code exit_reason pend_reason delim
 
 
 class Lsf(BatchScheduler):
-    """LSF's commands."""
+    """Commands of LSF."""
 
     name = "lsf"
     title = "LSF"
     submitter = "bsub"
     library_launcher = "mpirun"  # finds the hosts by LSB_* variables
     directive = "#BSUB"
-    fixed_options = ("-r",)  # begun again when a host fails
+    fixed_options = ("-r",)  # restarted if a host fails
     element_variable = '$(if [ "${LSB_JOBINDEX:-0}" -gt 0 ]; then echo $((LSB_JOBINDEX - 1)); fi)'
     time_pattern = r"\d+(:\d{1,2})?"
     time_hint = "30 are minutes; or 2:00 for hours:minutes"
@@ -70,11 +70,11 @@ class Lsf(BatchScheduler):
     kept_variables = ("LSB_DEFAULTQUEUE", "LSB_DEFAULTPROJECT")
 
     def recognise(self, host: Host) -> Allocation | None:
-        """Read the hosts of the job, which LSB_DJOB_HOSTFILE names where a variable would be too long."""
+        """Read the hosts of the job; LSB_DJOB_HOSTFILE contains them if a variable would be too long."""
         return _recognise(host.environ, host.read_text)
 
     def values(self, request: JobRequest) -> Mapping[str, object]:
-        """Ranks, and how many of them on a host: LSF counts no nodes."""
+        """Return the number of ranks, and of ranks per host: LSF has no number of nodes."""
         ranks = request.ranks or request.nodes * max(1, request.ranks_per_node)
         per_host = request.ranks_per_node or (-(-ranks // request.nodes) if request.nodes else 0)
         values = {
@@ -109,7 +109,7 @@ class Lsf(BatchScheduler):
         return {job.job: job for job in jobs}
 
     def own_job(self, environment: Mapping[str, str]) -> str:
-        """Id of this job, as ``12[3]`` in an array."""
+        """Return the id of this job, as ``12[3]`` in an array."""
         job, index = environment.get("LSB_JOBID", ""), environment.get("LSB_JOBINDEX", "0")
         return job if index == "0" else f"{job}[{index}]"
 
@@ -118,7 +118,7 @@ class Lsf(BatchScheduler):
         return ["bjobs", "-noheader", "-o", "time_left", job]
 
     def time_left(self, stdout: str) -> float | None:
-        """Read ``hours:minutes L``, or ``-`` without a limit; an X behind it marks a guess."""
+        """Read ``hours:minutes L``, or ``-`` without a limit; a following X marks an estimate."""
         word = stdout.split()[0] if stdout.split() else ""
         return inf if word == "-" else clock_s(f"{word}:00")
 
@@ -127,12 +127,12 @@ class Lsf(BatchScheduler):
         return ["bhosts", "-w", *names]
 
     def unusable(self, stdout: str, names: Sequence[str]) -> tuple[str, ...]:
-        """Read which hosts are down, or not reached by LSF."""
+        """Read which hosts are down or unreachable for LSF."""
         pairs = (line.split()[:2] for line in stdout.splitlines() if len(line.split()) > 1)
         return tuple(name for name, word in pairs if name in names and word.startswith("un"))
 
     def node_shapes(self, host: Host, partition: str = "") -> tuple[NodeShape, ...]:  # noqa: ARG002
-        """Read the cores of hosts (``ncpus``), which lshosts does not part into sockets."""
+        """Read the cores of hosts (``ncpus``); lshosts does not print the number of sockets."""
         counts = Counter(count_of(node.get("ncpus", "")) for node in self._hosts(host))
         return tuple(NodeShape(1, cores) for cores, _ in counts.most_common() if cores)
 

@@ -1,4 +1,4 @@
-"""PBS Professional and OpenPBS: jobs by qsub. Torque's allocations are recognised too.
+"""PBS Professional and OpenPBS: jobs submitted with qsub. Torque's allocations are recognised too.
 
 Sources: qsub(1B), qstat(1B), qrerun(1B), qselect(1B), pbs_job_attributes(7B) of OpenPBS 23; PBS Professional
 User's Guide, "The Machine File" and "Job Exit Status Codes". Written from these manuals, and tested with a
@@ -27,7 +27,7 @@ _PLAIN = {"arch", "host", "vnode", "mem", "vmem", "ncpus"}  # resources that eve
 
 
 class Pbs(BatchScheduler):
-    """PBS's commands."""
+    """Commands of PBS."""
 
     name = "pbs"
     title = "PBS"
@@ -63,11 +63,11 @@ class Pbs(BatchScheduler):
     kept_variables = ("PBS_CONF_FILE", "PBS_SERVER", "PBS_DEFAULT", "PBS_EXEC", "PBS_HOME")
 
     def recognise(self, host: Host) -> Allocation | None:
-        """Read the node file: a line for every rank, names repeated; Torque writes one for every core."""
+        """Read the node file: one line per rank, with repeated names; Torque writes one line per core."""
         return _recognise(host)
 
     def values(self, request: JobRequest) -> Mapping[str, object]:
-        """Chunks of the same kind, each on a host of its own where nodes are counted."""
+        """Return chunks of the same kind, each on a separate host if the number of nodes is specified."""
         place = "scatter:exclhost" if request.nodes else "free:exclhost"
         texts = {"name": _job_name(request.name)}
         return {**super().values(request), **texts, "select": _select(request), "exclusive": place}
@@ -84,7 +84,7 @@ class Pbs(BatchScheduler):
         return f"{minutes // 60:02}:{minutes % 60:02}:00"
 
     def submission(self, script: str, settings: SubmitSettings) -> list[str]:
-        """Render qsub. A range has two indices at least, so an array of one has a step beyond its end."""
+        """Render qsub. A range has at least two indices, so an array of one has a step beyond its end."""
         last = f"{settings.elements - 1}" if settings.elements > 1 else "1:2"
         throttle = f"%{settings.at_once}" if 0 < settings.at_once < settings.elements else ""
         command = ["qsub", "-N", _job_name(settings.mark or settings.name), "-o", f"{self.log(settings)}.pbs"]
@@ -101,11 +101,11 @@ class Pbs(BatchScheduler):
         return {job: _state(job, attributes) for job, attributes in _blocks(stdout, r"Job Id: (\S+)")}
 
     def elements(self, array: str, count: int) -> tuple[str, ...]:
-        """Name the subjobs as ``12[3].server``."""
+        """Return the ids of the subjobs as ``12[3].server``."""
         return tuple(array.replace("[]", f"[{index}]") for index in range(count))
 
     def own_job(self, environment: Mapping[str, str]) -> str:
-        """Id of this job or subjob."""
+        """Return the id of this job or subjob."""
         return environment.get("PBS_JOBID", "")
 
     def time_left_query(self, job: str) -> list[str]:
@@ -128,7 +128,7 @@ class Pbs(BatchScheduler):
         return tuple(node for node, attributes in _nodes(stdout) if _is_down(attributes))
 
     def node_shapes(self, host: Host, partition: str = "") -> tuple[NodeShape, ...]:  # noqa: ARG002
-        """Read the CPUs of nodes, which PBS does not part into sockets."""
+        """Read the CPUs of nodes; PBS does not print the number of sockets."""
         done = host.run(["pbsnodes", "-a"], timeout_s=COMMAND_TIMEOUT_S)
         counts = Counter(
             count_of(node.get("resources_available.ncpus", "")) for _, node in _nodes(done.stdout)
@@ -136,7 +136,7 @@ class Pbs(BatchScheduler):
         return tuple(NodeShape(1, cores) for cores, _ in counts.most_common() if cores)
 
     def node_types(self, host: Host, partition: str = "") -> Mapping[str, int]:  # noqa: ARG002
-        """Read the resources that a site has given its nodes as names, such as ``model=milan``."""
+        """Read the named resources that a site has defined for its nodes, such as ``model=milan``."""
         done = host.run(["pbsnodes", "-a"], timeout_s=COMMAND_TIMEOUT_S)
         if done.status != 0:
             raise self.refused(done, "pbsnodes")
@@ -169,7 +169,7 @@ def _recognise(host: Host) -> Allocation | None:
 
 
 def _select(request: JobRequest) -> str:
-    """Chunks of a request; the last host may have fewer ranks than the others."""
+    """Return the chunks of a request; the last host may have fewer ranks than the others."""
     features = "".join(f":{feature}" for feature in request.features.split(",") if feature)
     if request.nodes:
         per_node = request.ranks_per_node or -(-request.ranks // request.nodes) or 1

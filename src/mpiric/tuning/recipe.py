@@ -150,9 +150,8 @@ def parse_recipe(data: bytes, where: str, check: Check) -> Recipe:
         format=version,
     )
     if recipe.policy:
-        parse_flat(
-            "\n".join(recipe.policy).encode(), f"{where}: 'policy'"
-        )  # raises for a policy that is wrong
+        # Raises for a policy that is wrong.
+        parse_flat("\n".join(recipe.policy).encode(), f"{where}: 'policy'")
     top.refuse_unread()
     return recipe
 

@@ -19,9 +19,8 @@ class Survey:
     machine: Machine
     mpis: tuple[MpiLibrary, ...]
     findings: tuple[Finding, ...]
-    file_systems: tuple[
-        FileSystem, ...
-    ] = ()  # file systems of the machine, with the drivers of its MPI libraries
+    # File systems of the machine, with the drivers of its MPI libraries.
+    file_systems: tuple[FileSystem, ...] = ()
 
 
 def survey(host: Host, working_directory: str) -> Survey:

@@ -52,7 +52,7 @@ def build(program: Path) -> Path:
 
 
 def lustre_calls(library: Path) -> Path:
-    """The compiled library of lustre_calls.c; preloaded, it has drivers made for Lustre take this for it."""
+    """Return the compiled lustre_calls.c; preloaded, it makes Lustre drivers accept this file system."""
     command = ["gcc", "-O2", "-shared", "-fPIC", "-o", library, SOURCES / "lustre_calls.c", "-ldl"]
     subprocess.run(command, check=True)
     return library

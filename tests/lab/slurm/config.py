@@ -40,7 +40,7 @@ def phantoms(text: str) -> Phantoms:
 
 
 def slurm_conf(hosts: Sequence[str], plan: SlurmPlan, geometry: str, directory: Path) -> str:
-    """The file for these hosts; logs go to ``directory``, state stays on the hosts' own /var."""
+    """Return the file for these hosts; logs are in ``directory``, state is in /var of each host."""
     return "\n".join(
         [
             "ClusterName=lab",

@@ -12,7 +12,7 @@ from tests.lab.state import read_record
 
 
 def add_verbs(verbs: Any) -> None:
-    """The verb ``slurm`` and its own verbs."""
+    """Add the verb ``slurm`` and its subcommands."""
     says = "Slurm on the cluster: one slurmd a host, slurmctld on the first"
     parser = verbs.add_parser("slurm", help=says, description=says)
     expected = parser.add_subparsers(metavar="VERB", required=True)

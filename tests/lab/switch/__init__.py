@@ -15,7 +15,7 @@ _GIGABIT = 1000
 
 
 def build(directory: Path) -> Path:
-    """The compiled program in the cluster's directory."""
+    """Return the compiled program in the cluster's directory."""
     program = directory / "switch"
     command = [
         compiler() or "cc",

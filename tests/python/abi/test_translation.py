@@ -39,12 +39,12 @@ def library(
     )
 
 
-def how(mpi: MpiLibrary, pairs=PAIRS) -> dict[str, str]:
+def service_by_family(mpi: MpiLibrary, pairs=PAIRS) -> dict[str, str]:
     return {service.family.value: service.how.value for service in serves(mpi, pairs)}
 
 
 def test_a_library_serves_its_own_abi_natively_and_others_translated():
-    assert how(library(OPENMPI, soname="libmpi.so.40")) == {
+    assert service_by_family(library(OPENMPI, soname="libmpi.so.40")) == {
         "mpich": "translated",
         "openmpi": "native",
         "standard": "translated",
@@ -52,7 +52,7 @@ def test_a_library_serves_its_own_abi_natively_and_others_translated():
 
 
 def test_the_standard_abi_is_native_where_the_library_has_it():
-    assert how(library(MPICH, STANDARD)) == {
+    assert service_by_family(library(MPICH, STANDARD)) == {
         "mpich": "native",
         "openmpi": "translated",
         "standard": "native",
@@ -61,8 +61,8 @@ def test_the_standard_abi_is_native_where_the_library_has_it():
 
 def test_a_standard_abi_with_wrong_values_is_repaired_else_translated_else_refused():
     wrong = ("MPI_SEEK_SET",)
-    assert how(library(MPICH, STANDARD, wrong=wrong, repair="/r.so"))["standard"] == "repaired"
-    assert how(library(MPICH, STANDARD, wrong=wrong))["standard"] == "translated"
+    assert service_by_family(library(MPICH, STANDARD, wrong=wrong, repair="/r.so"))["standard"] == "repaired"
+    assert service_by_family(library(MPICH, STANDARD, wrong=wrong))["standard"] == "translated"
     refused = serves(library(STANDARD, wrong=wrong), PAIRS)[2]
     assert (refused.how, refused.why) == (
         How.NO,
@@ -82,7 +82,7 @@ def test_a_repair_goes_before_the_librarys_own_file():
 
 
 def test_debians_name_of_mpich_is_another_name():
-    assert how(library(MPICH, soname="libmpich.so.12"))["mpich"] == "name"
+    assert service_by_family(library(MPICH, soname="libmpich.so.12"))["mpich"] == "name"
 
 
 def test_without_stand_ins_the_reason_is_reported():

@@ -23,7 +23,7 @@ FAST = Configuration.of({"a": "v1"})
 BOTH = Configuration.of({"a": "v1", "b": "v1"})
 
 
-def made() -> Landscape:
+def example_landscape() -> Landscape:
     """The knob a gains, b does nothing, both together crash for one value of b."""
     space = SearchSpace((Dimension("a", ("v1",)), Dimension("b", ("v1", "v2"))))
     truth = {
@@ -38,13 +38,13 @@ def made() -> Landscape:
 
 
 def test_a_setting_that_does_nothing_costs_nothing_to_leave_out() -> None:
-    assert loss_without(made(), BOTH, "b") == 0.0
-    assert loss_without(made(), BOTH, "a") > 0.3
+    assert loss_without(example_landscape(), BOTH, "b") == 0.0
+    assert loss_without(example_landscape(), BOTH, "a") > 0.3
 
 
 def test_missed_knobs_would_gain_and_do_not_crash() -> None:
-    assert missed(made(), Configuration()) == 1
-    assert missed(made(), FAST) == 0
+    assert missed(example_landscape(), Configuration()) == 1
+    assert missed(example_landscape(), FAST) == 0
 
 
 def answers(seed: int, noise: float, proof_runs: int) -> Answers:
@@ -68,7 +68,7 @@ def test_the_proof_adds_no_setting() -> None:
 
 
 def test_of_the_best_answer_nothing_is_superfluous() -> None:
-    assert without_superfluous(made()) == FAST
+    assert without_superfluous(example_landscape()) == FAST
 
 
 def test_runs_until_right_are_of_those_that_were() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 from benchmarks._statistics import Ratio
-from benchmarks.translated_programs import said
+from benchmarks.translated_programs import verdict_of
 
 
 @pytest.mark.parametrize(
@@ -17,4 +17,4 @@ from benchmarks.translated_programs import said
     ],
 )
 def test_a_difference_is_one_whose_whole_interval_is_beyond_one_percent(low, high, word):
-    assert said(Ratio(1.0, low, high)) == word
+    assert verdict_of(Ratio(1.0, low, high)) == word

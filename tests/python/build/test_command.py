@@ -102,8 +102,8 @@ def test_linker_inputs_are_rewritten_wherever_they_hide() -> None:
     command = parse_compiler_command(
         arguments("a.o -Wl,--start-group,x.a,y.a,--end-group -Xlinker x.a -lx -l x -o out")
     )
-    gone = {"x.a", "-lx"}
-    new = rewritten(command, lambda word: [] if word in gone else [word])
+    removed = {"x.a", "-lx"}
+    new = rewritten(command, lambda word: [] if word in removed else [word])
     assert new == arguments("a.o -Wl,--start-group,y.a,--end-group -o out")
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.support.connections import heard
+from tests.support.connections import transports_in
 
 from mpiric.fabric.library_output import asking
 from mpiric.model.fabric import PairClass
@@ -14,7 +14,7 @@ NODE, OTHER = PairClass.SAME_NUMA, PairClass.OTHER_NODE
 
 
 def recorded(name: str, implementation: str):
-    return heard((DATA / f"{name}.txt").read_text(), implementation)
+    return transports_in((DATA / f"{name}.txt").read_text(), implementation)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,8 @@ def test_a_latency_set_for_open_mpi_is_reported():
         for name, latency in (("slow0", 1), ("quick0", 100))
     )
     assert (
-        "small messages go over slow0: its latency is set to 1 (quick0 100)" in heard(output, "openmpi").why
+        "small messages go over slow0: its latency is set to 1 (quick0 100)"
+        in transports_in(output, "openmpi").why
     )
 
 
@@ -112,13 +113,13 @@ def test_mpich_tells_how_it_rates_providers_and_which_are_rejected():
 def test_cray_mpich_names_provider_and_adapters():
     """Made up in the words of intro_mpi(3): no recording of it is at hand."""
     output = "PE 0: MPICH OFI provider: cxi\nPE 0: MPICH NIC selection: rank 0 uses domain cxi0\n"
-    report = heard(output, "craympich")
+    report = transports_in(output, "craympich")
     assert (report.paths[OTHER].transport, report.paths[OTHER].devices) == ("cxi", ("cxi0",))
 
 
 @pytest.mark.parametrize("implementation", ["mpich", "openmpi", "intelmpi", "craympich", "mvapich"])
 def test_a_program_that_says_nothing_of_it_gives_no_words(implementation):
-    report = heard("provider of happiness\n3 iterations\nselected 4 best of 5\n", implementation)
+    report = transports_in("provider of happiness\n3 iterations\nselected 4 best of 5\n", implementation)
     assert not report.layer
     assert not report.paths
 

@@ -7,7 +7,7 @@ transcribed from the named discussions, or composed from the message formats in 
 from dataclasses import dataclass, field
 
 import pytest
-from tests.support.connections import heard
+from tests.support.connections import transports_in
 from tests.support.replay_host import Recording, ReplayHost
 
 from mpiric.fabric.carriers import carriers, contradiction
@@ -115,7 +115,7 @@ def test_the_network_is_known_and_goes_before_the_management_network(node):
 
 @pytest.mark.parametrize(("name", "implementation", "output", "transport"), GOOD)
 def test_suitable_transport_is_recognised_without_a_finding(name, implementation, output, transport):
-    path = heard(output, implementation).paths[OTHER]
+    path = transports_in(output, implementation).paths[OTHER]
     assert path.transport == transport
     nics = NODES[name].nics()
     assert kinds()[NODES[name].kind].is_native(path.transport)
@@ -124,7 +124,7 @@ def test_suitable_transport_is_recognised_without_a_finding(name, implementation
 
 @pytest.mark.parametrize(("name", "implementation", "output", "choice"), BAD)
 def test_wrong_transport_is_reported_with_a_fix(name, implementation, output, choice):
-    path = heard(output, implementation).paths[OTHER]
+    path = transports_in(output, implementation).paths[OTHER]
     finding = misdriven(path.transport, NODES[name].nics(), implementation)
     assert finding is not None
     assert choice in finding.fix
@@ -132,12 +132,12 @@ def test_wrong_transport_is_reported_with_a_fix(name, implementation, output, ch
 
 
 def test_open_mpi_on_efa_names_the_provider_of_its_ofi_mtl():
-    report = heard(CM.format("ofi", 25) + OFI.format("efa"), "openmpi")
+    report = transports_in(CM.format("ofi", 25) + OFI.format("efa"), "openmpi")
     assert (report.layer, report.provider) == ("pml cm, mtl ofi", "efa")
 
 
 def test_xpmem_is_recognised_as_the_transport_on_the_node():
-    path = heard(UCX.format("intra-node", "sysv/memory xpmem/memory"), "openmpi").paths[NODE]
+    path = transports_in(UCX.format("intra-node", "sysv/memory xpmem/memory"), "openmpi").paths[NODE]
     assert path.transport == "sysv, xpmem"
 
 

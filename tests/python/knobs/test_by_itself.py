@@ -13,7 +13,7 @@ from mpiric.model.spelling import Spelling
 from mpiric.workflows.tune.space import space_of
 
 
-def seen(case: Situation, **of: object) -> Situation:
+def with_observation(case: Situation, **of: object) -> Situation:
     return replace(case, observation=replace(case.observation, **of))
 
 
@@ -29,39 +29,41 @@ def on_two_networks() -> Situation:
 def test_the_network_that_the_library_takes_by_itself() -> None:
     case = on_two_networks()
     assert set(values("network-interface", case)) == {"eth0", "fast0"}
-    assert values("network-interface", seen(case, networks_used=("fast0",))) == ("eth0",)
-    both = seen(case, networks_used=("fast0", "eth0"))
+    assert values("network-interface", with_observation(case, networks_used=("fast0",))) == ("eth0",)
+    both = with_observation(case, networks_used=("fast0", "eth0"))
     assert set(values("network-interface", both)) == {"eth0", "fast0"}
 
 
 def test_the_provider_that_the_library_takes_by_itself() -> None:
     case = on_two_networks()
     assert "tcp" in values("ofi-provider", case)
-    assert "tcp" not in values("ofi-provider", seen(case, provider_used="tcp"))
+    assert "tcp" not in values("ofi-provider", with_observation(case, provider_used="tcp"))
 
 
 def test_the_level_that_ranks_are_bound_to_already() -> None:
     case = situation(BY_LABEL["openmpi-5.0.11"])
     case = replace(case, machine=machine(cores=4))
-    bound = seen(case, ranks=tuple(rank(at, cpus=(at,)) for at in range(2)), cpus=4)
+    bound = with_observation(case, ranks=tuple(rank(at, cpus=(at,)) for at in range(2)), cpus=4)
     assert "core" not in values("binding", bound)
     assert "core" in values(
-        "binding", seen(case, ranks=tuple(rank(at, cpus=(0,)) for at in range(2)), cpus=4)
+        "binding", with_observation(case, ranks=tuple(rank(at, cpus=(0,)) for at in range(2)), cpus=4)
     )
     free = tuple(rank(at, cpus=(0, 1, 2, 3)) for at in range(2))
-    assert "core" in values("binding", seen(case, ranks=free, cpus=4))
+    assert "core" in values("binding", with_observation(case, ranks=free, cpus=4))
 
 
 def test_the_number_of_threads_that_ranks_run_already() -> None:
     case = situation(BY_LABEL["mpich-5.0.2"])
-    one = seen(case, ranks=tuple(rank(at, libraries=("/usr/lib/libgomp.so.1",)) for at in range(2)))
+    one = with_observation(
+        case, ranks=tuple(rank(at, libraries=("/usr/lib/libgomp.so.1",)) for at in range(2))
+    )
     assert "1" not in values("omp-threads", one)
 
 
 def on_several_nodes(label: str, ranks: int = 8, **of: object) -> Situation:
     """Bound ranks on nodes of which none was looked at."""
     case = situation(BY_LABEL[label], ranks=ranks, on=machine(2, 8), nodes=2, **of)
-    return seen(case, ranks=())
+    return with_observation(case, ranks=())
 
 
 def test_the_level_that_a_library_is_documented_to_bind_to() -> None:

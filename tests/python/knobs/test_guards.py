@@ -154,9 +154,9 @@ def test_a_library_that_is_not_installed_is_refused_naming_those_that_are() -> N
 
 
 def test_other_knobs_are_spelled_for_the_library_that_is_switched_to() -> None:
-    there = switched(situation(others=OTHERS), {"mpi": "intelmpi-2021.19", "waiting": "yield"})
-    assert there.mpi.label == "intelmpi-2021.19"
-    assert "mpich-5.0.2" in {library.label for library in there.other_libraries}
+    target = switched(situation(others=OTHERS), {"mpi": "intelmpi-2021.19", "waiting": "yield"})
+    assert target.mpi.label == "intelmpi-2021.19"
+    assert "mpich-5.0.2" in {library.label for library in target.other_libraries}
 
 
 def test_without_a_switch_the_situation_stays() -> None:

@@ -106,7 +106,7 @@ def test_a_lost_host_ends_the_trials_after_it_was_noted(stand):
     lab_parts = stand(runner=ScriptedRunner(nth={1: FAILS}), excuses=Excuses(lost="n1 is gone"))
     with pytest.raises(LostAllocationError, match="n1 is gone"):
         lab_parts.run(BOUND)
-    assert lab_parts.excuses.left
+    assert lab_parts.excuses.was_closed
     assert [(trial.outcome, trial.reason) for trial in lab_parts.log.read().trials] == [
         (Outcome.INTERRUPTED, "n1 is gone")
     ]

@@ -10,7 +10,7 @@ from mpiric.model.placement import HardwareThreads, HugePages
 LAUNCHERS = {"aprun", "hydra", "intelmpi", "openmpi4", "openmpi5", "pals", "srun"}
 
 
-def words(plan, launcher: str) -> str:
+def launch_options(plan, launcher: str) -> str:
     return " ".join(emit(plan, launcher).argv)
 
 
@@ -26,12 +26,12 @@ def test_an_unknown_launcher_is_refused_by_name():
 
 @pytest.mark.parametrize("launcher", ["openmpi4", "openmpi5"])
 def test_open_mpi_gets_flags_where_flags_say_it(launcher):
-    line = words(placed(recorded("betzy"), 64, threads=2), launcher)
+    line = launch_options(placed(recorded("betzy"), 64, threads=2), launcher)
     assert "--map-by ppr:64:node:pe=2 --bind-to core" in line
 
 
 def test_open_mpi_5_gets_an_ordered_list_for_narrow_ranks():
-    assert "--map-by pe-list=0,2:ordered --bind-to core" in words(placed(made_up(4), 2), "openmpi5")
+    assert "--map-by pe-list=0,2:ordered --bind-to core" in launch_options(placed(made_up(4), 2), "openmpi5")
 
 
 def test_open_mpi_5_gets_a_rankfile_for_wide_ranks_that_skip_cores():
@@ -55,11 +55,13 @@ def test_open_mpi_4_rankfiles_use_the_kernels_numbers():
 
 def test_hydra_maps_wide_ranks_by_their_width():
     plan = placed(made_up(8), 2, threads=4, policy="compact")
-    assert "-bind-to core:4 -map-by core:4" in words(plan, "hydra")
+    assert "-bind-to core:4 -map-by core:4" in launch_options(plan, "hydra")
 
 
 def test_hydra_gets_masks_where_its_levels_mean_something_else():
-    assert "-bind-to user:0+128,2+130," in words(placed(recorded("betzy"), 64, bandwidth_bound=True), "hydra")
+    assert "-bind-to user:0+128,2+130," in launch_options(
+        placed(recorded("betzy"), 64, bandwidth_bound=True), "hydra"
+    )
 
 
 def test_intel_mpi_gets_a_mask_for_each_rank():
@@ -70,7 +72,7 @@ def test_intel_mpi_gets_a_mask_for_each_rank():
 
 
 def test_srun_gets_masks_and_a_step_wide_enough_for_them():
-    line = words(placed(recorded("betzy"), 64, bandwidth_bound=True), "srun")
+    line = launch_options(placed(recorded("betzy"), 64, bandwidth_bound=True), "srun")
     assert "--cpus-per-task=4" in line
     assert f"mask_cpu:{hex(1 | 1 << 128)},{hex(1 << 2 | 1 << 130)}," in line
     assert "--mem-bind=local" in line
@@ -84,19 +86,21 @@ def test_srun_gets_planes_if_the_last_node_has_fewer_ranks():
 
 
 def test_srun_gives_each_rank_its_gpu():
-    assert "--gpu-bind=map_gpu:0,1,2,3" in words(placed(recorded("gpu_node"), 4), "srun")
+    assert "--gpu-bind=map_gpu:0,1,2,3" in launch_options(placed(recorded("gpu_node"), 4), "srun")
 
 
 def test_aprun_gets_depth_where_numa_nodes_are_filled_and_a_list_elsewhere():
-    assert "-n 8 -N 8 -d 16 -j 1 -S 1 -ss -cc depth" in words(
+    assert "-n 8 -N 8 -d 16 -j 1 -S 1 -ss -cc depth" in launch_options(
         placed(recorded("betzy"), 8, threads=16), "aprun"
     )
-    assert "-S 8 -ss -cc 0:2:4:" in words(placed(recorded("betzy"), 64, bandwidth_bound=True), "aprun")
+    assert "-S 8 -ss -cc 0:2:4:" in launch_options(
+        placed(recorded("betzy"), 64, bandwidth_bound=True), "aprun"
+    )
 
 
 def test_aprun_asks_for_huge_pages_in_its_own_form():
     def memory(pages: HugePages) -> str:
-        return words(placed(made_up(4), 2, memory_mib=1200, huge_pages=pages), "aprun")
+        return launch_options(placed(made_up(4), 2, memory_mib=1200, huge_pages=pages), "aprun")
 
     assert "-m 1200 " in memory(HugePages.UNSAID)
     assert "-m 1200h " in memory(HugePages.PREFERRED)
@@ -104,8 +108,8 @@ def test_aprun_asks_for_huge_pages_in_its_own_form():
 
 
 def test_aprun_confines_no_memory_of_ranks_wider_than_a_numa_node():
-    assert "-ss" in words(placed(made_up(4, 4), 2, threads=4), "aprun")
-    assert "-ss" not in words(placed(made_up(4, 4), 1, threads=8), "aprun")
+    assert "-ss" in launch_options(placed(made_up(4, 4), 2, threads=4), "aprun")
+    assert "-ss" not in launch_options(placed(made_up(4, 4), 1, threads=8), "aprun")
 
 
 def test_aprun_says_where_it_names_less_than_the_plan():
@@ -115,7 +119,7 @@ def test_aprun_says_where_it_names_less_than_the_plan():
 
 
 def test_pals_gets_a_list_for_each_rank():
-    line = words(placed(made_up(4, smt=2), 2, threads=2, policy="compact"), "pals")
+    line = launch_options(placed(made_up(4, smt=2), 2, threads=2, policy="compact"), "pals")
     assert "--ppn 2 --cpu-bind list:0-1,4-5:2-3,6-7" in line
 
 
@@ -137,4 +141,4 @@ def test_single_hardware_threads_are_places_of_their_own():
 
 def test_no_core_is_counted_by_a_launcher_that_does_not_see_all_of_them():
     plan = placed(made_up(8), 2, policy="compact", usable=(2, 3, 4, 5))
-    assert "-bind-to user:2,3" in words(plan, "hydra")
+    assert "-bind-to user:2,3" in launch_options(plan, "hydra")

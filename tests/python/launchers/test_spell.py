@@ -45,7 +45,7 @@ BINDING = {
 }  # fmt: skip
 
 
-def said(spelling: Spelling | None) -> str | None:
+def text_of(spelling: Spelling | None) -> str | None:
     if spelling is None:
         return None
     variables = {**spelling.environment, **{o[1]: o[2] for o in spelling.options if o[0] == "-genv"}}
@@ -55,9 +55,9 @@ def said(spelling: Spelling | None) -> str | None:
 
 @pytest.mark.parametrize("name", dialects())
 def test_every_launcher_has_its_words_for_binding(situation_of, name):
-    assert {value: said(spell("binding", value, situation_of(name))) for value in BINDING[name]} == BINDING[
-        name
-    ]
+    assert {
+        value: text_of(spell("binding", value, situation_of(name))) for value in BINDING[name]
+    } == BINDING[name]
 
 
 MAPPING = [
@@ -80,12 +80,12 @@ MAPPING = [
 
 @pytest.mark.parametrize(("name", "value", "expected"), MAPPING)
 def test_a_launcher_has_its_words_for_mapping(situation_of, name, value, expected):
-    assert said(spell("mapping", value, situation_of(name))) == expected
+    assert text_of(spell("mapping", value, situation_of(name))) == expected
 
 
 def test_ranks_go_round_several_nodes_one_by_one(situation_of):
-    assert said(spell("mapping", "node-round-robin", situation_of("hydra", nodes=2))) == "-ppn 1"
-    assert said(spell("mapping", "node-round-robin", situation_of("intelmpi", nodes=2))) == "-perhost 1"
+    assert text_of(spell("mapping", "node-round-robin", situation_of("hydra", nodes=2))) == "-ppn 1"
+    assert text_of(spell("mapping", "node-round-robin", situation_of("intelmpi", nodes=2))) == "-perhost 1"
 
 
 @pytest.mark.parametrize("line", ["mpirun --map-by ppr:2:node ./a", "mpirun -npernode 2 ./a"])
@@ -95,7 +95,7 @@ def test_a_mapping_that_also_counts_ranks_is_not_exchanged(situation_of, line):
 
 def test_ranks_that_must_share_cores_are_bound_all_the_same_when_asked(situation_of):
     crowded = situation_of("openmpi4", "mpirun -n 16 ./a")
-    assert said(spell("binding", "core", crowded)) == "--bind-to core:overload-allowed"
+    assert text_of(spell("binding", "core", crowded)) == "--bind-to core:overload-allowed"
 
 
 THREADS = [
@@ -112,7 +112,7 @@ THREADS = [
 
 @pytest.mark.parametrize(("name", "expected"), THREADS)
 def test_a_launcher_gives_each_rank_several_cpus(situation_of, name, expected):
-    assert said(spell("threads-per-rank", "4", situation_of(name))) == expected
+    assert text_of(spell("threads-per-rank", "4", situation_of(name))) == expected
 
 
 def together(place: Situation, **values: str) -> str:
@@ -173,18 +173,18 @@ def test_a_width_leaves_the_users_mapping_to_hydra(situation_of):
     ],
 )
 def test_a_launcher_inside_a_script_is_set_by_variables(situation_of, mpi_dialect, expected):
-    assert said(spell("binding", "package", situation_of("direct", mpi_dialect=mpi_dialect))) == expected
+    assert text_of(spell("binding", "package", situation_of("direct", mpi_dialect=mpi_dialect))) == expected
 
 
 def test_the_route_by_srun_needs_an_allocation(situation_of):
     assert spell("launch-route", "srun", situation_of("hydra")) is None
-    assert said(spell("launch-route", "srun", situation_of("hydra", SLURM_JOB_ID="1"))) == "--mpi=pmi2"
+    assert text_of(spell("launch-route", "srun", situation_of("hydra", SLURM_JOB_ID="1"))) == "--mpi=pmi2"
 
 
 def test_intel_ranks_find_slurm_only_by_its_library(situation_of):
     assert spell("launch-route", "srun", situation_of("intelmpi", SLURM_JOB_ID="1")) is None
     case = situation_of("intelmpi", SLURM_JOB_ID="1", I_MPI_PMI_LIBRARY="/usr/lib/libpmi2.so.0")
-    assert said(spell("launch-route", "srun", case)) == "--mpi=pmi2"
+    assert text_of(spell("launch-route", "srun", case)) == "--mpi=pmi2"
 
 
 def test_the_route_by_mpirun_takes_the_librarys_own_launcher(situation_of):

@@ -54,7 +54,7 @@ def test_environments_of_other_users_are_printed_without_control_characters():
     with sleeper_with(hostile) as pid:
         process = see_process(LocalHost(), pid)
         see_jobs(LocalHost())
-    assert (process.rank, process.omp_threads, process.places) == (None, 0, "?]0;owned?{0}")
+    assert (process.rank, process.omp_threads, process.places) == (None, 0, r"\x1b]0;owned\x07{0}")
 
 
 @pytest.mark.parametrize(("variable", "suffix"), [("SLURM_JOB_ID", ""), ("PBS_JOBID", ".server")])

@@ -142,13 +142,13 @@ def _arrays() -> st.SearchStrategy[np.ndarray]:
     shapes = st.lists(st.integers(0, 4), max_size=3).map(tuple)
     values = st.sampled_from([0, 1, 2, 3, 7, -1, 2**62, 1e300])
 
-    def made(kind: str, shape: tuple[int, ...], drawn: list[float]) -> np.ndarray:
+    def array_of(kind: str, shape: tuple[int, ...], drawn: list[float]) -> np.ndarray:
         with np.errstate(all="ignore"):
             return np.resize(np.array(drawn, dtype=object), shape).astype(kind, casting="unsafe")
 
     def tried(arguments: tuple[str, tuple[int, ...], list[float]]) -> np.ndarray:
         try:
-            return made(*arguments)
+            return array_of(*arguments)
         except (OverflowError, ValueError, TypeError):
             return np.zeros(arguments[1], dtype=arguments[0])
 

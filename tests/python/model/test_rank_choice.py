@@ -5,7 +5,7 @@ import pytest
 from mpiric.model.rank_choice import ObservedProcess, choose_ranks, is_mpi_library, rank_of
 
 
-def seen(
+def observed_process(
     pid: int, parent: int, program: str, rank: int | None = None, *, mpi: bool = False
 ) -> ObservedProcess:
     return ObservedProcess(pid, parent, f"/usr/bin/{program}", rank, maps_mpi=mpi)
@@ -16,39 +16,61 @@ def chosen(*processes: ObservedProcess) -> list[int]:
 
 
 def test_ranks_of_a_launcher_are_its_numbered_children():
-    assert chosen(seen(1, 0, "mpirun"), seen(2, 1, "app", 0, mpi=True), seen(3, 1, "app", 1, mpi=True)) == [
+    assert chosen(
+        observed_process(1, 0, "mpirun"),
+        observed_process(2, 1, "app", 0, mpi=True),
+        observed_process(3, 1, "app", 1, mpi=True),
+    ) == [
         2,
         3,
     ]
 
 
 def test_a_shell_around_the_program_is_not_a_rank():
-    assert chosen(seen(1, 0, "mpirun"), seen(2, 1, "bash", 0), seen(3, 2, "app", 0, mpi=True)) == [3]
+    assert chosen(
+        observed_process(1, 0, "mpirun"),
+        observed_process(2, 1, "bash", 0),
+        observed_process(3, 2, "app", 0, mpi=True),
+    ) == [3]
 
 
 def test_a_helper_started_by_a_rank_is_not_a_rank():
-    assert chosen(seen(1, 0, "mpirun"), seen(2, 1, "app", 0, mpi=True), seen(3, 2, "gzip", 0)) == [2]
+    assert chosen(
+        observed_process(1, 0, "mpirun"),
+        observed_process(2, 1, "app", 0, mpi=True),
+        observed_process(3, 2, "gzip", 0),
+    ) == [2]
 
 
 def test_a_forked_copy_of_a_rank_is_not_a_rank():
-    assert chosen(seen(2, 1, "python3", 0, mpi=True), seen(3, 2, "python3", 0, mpi=True)) == [2]
+    assert chosen(
+        observed_process(2, 1, "python3", 0, mpi=True), observed_process(3, 2, "python3", 0, mpi=True)
+    ) == [2]
 
 
 def test_a_static_program_inside_wrappers_is_the_rank():
-    assert chosen(seen(2, 1, "numactl", 0), seen(3, 2, "app", 0), seen(4, 3, "sort", 0)) == [3]
+    assert chosen(
+        observed_process(2, 1, "numactl", 0),
+        observed_process(3, 2, "app", 0),
+        observed_process(4, 3, "sort", 0),
+    ) == [3]
 
 
 def test_a_script_that_srun_started_and_that_calls_mpirun_is_not_a_rank():
-    outer = [seen(2, 1, "bash", 0), seen(3, 2, "mpirun", 0)]
-    assert chosen(*outer, seen(4, 3, "app", 0, mpi=True), seen(5, 3, "app", 1, mpi=True)) == [4, 5]
+    outer = [observed_process(2, 1, "bash", 0), observed_process(3, 2, "mpirun", 0)]
+    assert chosen(
+        *outer, observed_process(4, 3, "app", 0, mpi=True), observed_process(5, 3, "app", 1, mpi=True)
+    ) == [4, 5]
 
 
 def test_a_program_without_launcher_is_the_one_that_maps_mpi():
-    assert chosen(seen(2, 1, "bash"), seen(3, 2, "app", mpi=True), seen(4, 3, "tee")) == [3]
+    assert chosen(
+        observed_process(2, 1, "bash"), observed_process(3, 2, "app", mpi=True), observed_process(4, 3, "tee")
+    ) == [3]
 
 
 def test_a_launcher_that_has_not_started_anything_has_no_ranks():
-    assert chosen(seen(2, 1, "mpiexec.hydra"), seen(3, 2, "hydra_pmi_proxy")) == []
+    assert chosen(observed_process(2, 1, "mpiexec.hydra"), observed_process(3, 2, "hydra_pmi_proxy")) == []
 
 
 @pytest.mark.parametrize("name", ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"])

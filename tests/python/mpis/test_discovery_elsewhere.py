@@ -21,22 +21,22 @@ CRAY = Installed(
 )
 
 
-def _found(made_up: MadeUp) -> list[MpiLibrary]:
+def _libraries_of(made_up: MadeUp) -> list[MpiLibrary]:
     return list(find_mpis(made_up.host()))
 
 
 def test_a_machine_without_mpi_has_no_libraries():
-    assert _found(MadeUp(())) == []
+    assert _libraries_of(MadeUp(())) == []
 
 
 def test_a_launcher_on_path_leads_to_its_library():
-    (mpi,) = _found(MadeUp((MPICH,), environ={"PATH": "/sw/mpich/4.2/bin:/usr/bin"}))
+    (mpi,) = _libraries_of(MadeUp((MPICH,), environ={"PATH": "/sw/mpich/4.2/bin:/usr/bin"}))
     assert (mpi.label, mpi.found_by, mpi.prefix) == ("mpich-4.0.2", "path", "/sw/mpich/4.2")
 
 
 def test_a_link_on_path_leads_to_where_it_ends():
     links = {"/usr/bin/mpiexec": "/sw/mpich/4.2/bin/mpiexec"}
-    (mpi,) = _found(MadeUp((MPICH,), links=links))
+    (mpi,) = _libraries_of(MadeUp((MPICH,), links=links))
     assert mpi.prefix == "/sw/mpich/4.2"
 
 
@@ -44,7 +44,7 @@ def test_mvapich_is_started_by_hydra():
     installed = Installed(
         "/opt/mvapich2-2.3.7", mpi_banners.MVAPICH_2, launcher_says=mpi_banners.MPIEXEC_HYDRA
     )
-    (mpi,) = _found(MadeUp((installed,)))
+    (mpi,) = _libraries_of(MadeUp((installed,)))
     assert (mpi.label, mpi.dialect, mpi.found_by) == ("mvapich-2.3.7", "hydra", "opt")
     assert mpi.abi_families == (AbiFamily.MPICH,)
     assert mpi.launcher == "/opt/mvapich2-2.3.7/bin/mpiexec.hydra"
@@ -59,28 +59,28 @@ def test_a_hydra_next_to_mvapich_belongs_to_mvapich():
 
 def test_cray_mpich_is_started_by_srun():
     made_up = MadeUp((CRAY,), files={"/usr/bin/srun": ""})
-    (mpi,) = _found(made_up)
+    (mpi,) = _libraries_of(made_up)
     assert (mpi.label, mpi.launcher, mpi.dialect) == ("craympich-8.1.25.17", "/usr/bin/srun", "srun")
     assert mpi.abi_families == (AbiFamily.MPICH,)
     assert mpi.transports == ("ofi", "shm")
 
 
 def test_cray_mpich_without_a_launcher_on_path_has_none():
-    (mpi,) = _found(MadeUp((CRAY,)))
+    (mpi,) = _libraries_of(MadeUp((CRAY,)))
     assert mpi.launcher == ""
 
 
 def test_a_tcl_module_leads_to_its_prefix():
     text = "#%Module\nset version 4.2\nset root /sw/mpich/$version\nprepend-path PATH $root/bin\n"
     made_up = MadeUp((MPICH,), environ={"MODULEPATH": "/m"}, files={"/m/mpich/4.2": text})
-    (mpi,) = _found(made_up)
+    (mpi,) = _libraries_of(made_up)
     assert (mpi.found_by, mpi.module) == ("module", "mpich/4.2")
 
 
 def test_a_lua_module_leads_to_its_prefix():
     text = 'local base = "/sw/mpich/4.2"\nprepend_path("PATH", pathJoin(base, "bin"))\n'
     made_up = MadeUp((MPICH,), environ={"MODULEPATH": "/m"}, files={"/m/gcc/12/mpich/4.2.lua": text})
-    (mpi,) = _found(made_up)
+    (mpi,) = _libraries_of(made_up)
     assert mpi.module == "gcc/12/mpich/4.2"
 
 
@@ -102,7 +102,7 @@ def test_a_library_on_path_learns_the_module_that_brings_it():
     made_up = MadeUp(
         (MPICH,), environ={"MODULEPATH": "/m", "PATH": "/sw/mpich/4.2/bin"}, files={"/m/mpich/4.2": text}
     )
-    (mpi,) = _found(made_up)
+    (mpi,) = _libraries_of(made_up)
     assert (mpi.found_by, mpi.module) == ("path", "mpich/4.2")
 
 
@@ -110,7 +110,7 @@ def test_modules_of_other_software_are_not_read():
     made_up = MadeUp(
         (MPICH,), environ={"MODULEPATH": "/m"}, files={"/m/gcc/12": "prepend-path PATH /sw/mpich/4.2/bin"}
     )
-    assert _found(made_up) == []
+    assert _libraries_of(made_up) == []
 
 
 def test_every_conda_environment_is_looked_into():
@@ -122,7 +122,7 @@ def test_every_conda_environment_is_looked_into():
         launchers=("mpirun",),
         launcher_says=mpi_banners.MPIRUN_OPENMPI_5,
     )
-    (mpi,) = _found(MadeUp((installed,), environ={"HOME": "/home/u"}))
+    (mpi,) = _libraries_of(MadeUp((installed,), environ={"HOME": "/home/u"}))
     assert (mpi.label, mpi.found_by, mpi.dialect) == ("openmpi-5.0.11", "conda", "openmpi5")
 
 
@@ -132,7 +132,7 @@ def test_spacks_installations_are_found():
         mpi_banners.MPICH_4,
         launcher_says=mpi_banners.MPIEXEC_HYDRA,
     )
-    (mpi,) = _found(MadeUp((installed,), environ={"SPACK_ROOT": "/s"}))
+    (mpi,) = _libraries_of(MadeUp((installed,), environ={"SPACK_ROOT": "/s"}))
     assert mpi.found_by == "spack"
 
 
@@ -143,12 +143,12 @@ def test_a_library_reached_in_two_ways_counts_once():
         linker={"libmpi.so.12": "/etc/link/libmpi.so.12"},
         links={"/etc/link/libmpi.so.12": "/sw/mpich/4.2/lib/libmpi.so.12"},
     )
-    assert len(_found(made_up)) == 1
+    assert len(_libraries_of(made_up)) == 1
 
 
 def test_a_library_that_cannot_be_queried_is_left_out():
     broken = Installed("/opt/mpich-broken", "")
-    assert _found(MadeUp((broken,))) == []
+    assert _libraries_of(MadeUp((broken,))) == []
 
 
 def test_a_launcher_without_its_library_still_tells_its_dialect():
@@ -175,12 +175,12 @@ def test_a_sites_wrapper_leads_to_the_mpi_it_starts():
 
 
 def test_variables_of_module_systems_name_prefixes():
-    (mpi,) = _found(MadeUp((MPICH,), environ={"EBROOTMPICH": "/sw/mpich/4.2"}))
+    (mpi,) = _libraries_of(MadeUp((MPICH,), environ={"EBROOTMPICH": "/sw/mpich/4.2"}))
     assert mpi.found_by == "environment"
 
 
 def test_a_library_on_the_users_library_path_is_found():
-    (mpi,) = _found(MadeUp((MPICH,), environ={"LD_LIBRARY_PATH": "/sw/mpich/4.2/lib"}))
+    (mpi,) = _libraries_of(MadeUp((MPICH,), environ={"LD_LIBRARY_PATH": "/sw/mpich/4.2/lib"}))
     assert (mpi.found_by, mpi.launcher) == ("environment", "/sw/mpich/4.2/bin/mpiexec.hydra")
 
 
@@ -191,17 +191,18 @@ def test_a_system_library_hidden_by_the_users_path_needs_its_directory():
     linker = {"libmpi.so.12": "/usr/lib64/libmpi.so.12"}
     plain = MadeUp((system,), linker=linker)
     hidden = MadeUp((system, MPICH), linker=linker, environ={"LD_LIBRARY_PATH": "/sw/mpich/4.2/lib"})
-    paths = {mpi.prefix: mpi.library_path for mpi in _found(plain)}
+    paths = {mpi.prefix: mpi.library_path for mpi in _libraries_of(plain)}
     assert paths["/usr"] == ()
-    paths = {mpi.prefix: mpi.library_path for mpi in _found(hidden)}
+    paths = {mpi.prefix: mpi.library_path for mpi in _libraries_of(hidden)}
     assert paths["/usr"] == ("/usr/lib64",)
 
 
 def test_the_standard_abi_library_belongs_to_the_one_in_its_directory():
     made_up = MadeUp(
-        (replace(MPICH, others=("lib/libmpi_abi.so.1",)),), environ={"LD_LIBRARY_PATH": "/sw/mpich/4.2/lib"}
+        (replace(MPICH, further_files=("lib/libmpi_abi.so.1",)),),
+        environ={"LD_LIBRARY_PATH": "/sw/mpich/4.2/lib"},
     )
-    (mpi,) = _found(made_up)
+    (mpi,) = _libraries_of(made_up)
     assert mpi.abi_families == (AbiFamily.MPICH, AbiFamily.STANDARD)
     assert mpi.standard_library == "/sw/mpich/4.2/lib/libmpi_abi.so.1"
 
@@ -212,9 +213,9 @@ def test_intel_mpi_prefers_the_libfabric_its_makers_ship():
         root,
         mpi_banners.INTEL_2021_19,
         launcher_says=mpi_banners.MPIEXEC_INTEL,
-        others=("opt/mpi/libfabric/lib/libfabric.so.1", "opt/mpi/libfabric/lib/prov/libtcp-fi.so"),
+        further_files=("opt/mpi/libfabric/lib/libfabric.so.1", "opt/mpi/libfabric/lib/prov/libtcp-fi.so"),
     )
-    (mpi,) = _found(MadeUp((installed,), linker={"libfabric.so.1": "/usr/lib/libfabric.so.1"}))
+    (mpi,) = _libraries_of(MadeUp((installed,), linker={"libfabric.so.1": "/usr/lib/libfabric.so.1"}))
     assert mpi.library_path == (f"{root}/lib", f"{root}/opt/mpi/libfabric/lib")
     assert mpi.environment["FI_PROVIDER_PATH"] == f"{root}/opt/mpi/libfabric/lib/prov"
 
@@ -228,7 +229,7 @@ def test_intel_mpi_without_a_libfabric_takes_the_one_of_an_mpich_wheel():
         environ={"MPIRIC_MPI_HOME": "/mine"},
         files={"/mine/mpich-5.0.2/lib/mpich/libfabric.so.1": ""},
     )
-    (mpi,) = _found(made_up)
+    (mpi,) = _libraries_of(made_up)
     assert mpi.library_path[1:] == ("/mine/mpich-5.0.2/lib/mpich",)
 
 

@@ -45,12 +45,12 @@ def test_a_rejection_that_is_withdrawn_excludes_nothing_any_more(outcome: Outcom
 
 def disturbed_runs(disturbed: set[int], points: int) -> list[Trial]:
     """Runs that a search makes of the original, three times, and a setting, where some runs are disturbed."""
-    made: list[Trial] = []
+    trials: list[Trial] = []
 
     def measure(configuration: Configuration, _: float) -> Trial:
-        number = 1 + len(made)
+        number = 1 + len(trials)
         slow = number in disturbed
-        made.append(
+        trials.append(
             Trial(
                 configuration,
                 Phase.SEARCH,
@@ -60,13 +60,13 @@ def disturbed_runs(disturbed: set[int], points: int) -> list[Trial]:
                 disturbed=slow,
             )
         )
-        return made[-1]
+        return trials[-1]
 
     evaluator = Evaluator(SPACE, Budget())
     bound = SPACE.point(BOUND)
     assert bound is not None
     run_points(evaluator, measure, [*[evaluator.original] * 3, *[bound] * points])
-    return [trial for trial in made if trial.configuration]
+    return [trial for trial in trials if trial.configuration]
 
 
 def test_a_disturbed_run_of_a_setting_is_made_again_once() -> None:

@@ -297,8 +297,8 @@ def test_a_proof_in_rounds_goes_on_where_it_was_cut_short() -> None:
     recorded = uninterrupted.made[:14]  # a round and a half
     continuation = program()
     evidence = prove(continuation, THREE, UNITS, logged=recorded).evidence
-    begun = [trial for trial in recorded if trial.pair == 1 and trial.replicate >= 0]
-    halves = Counter(trial.replicate for trial in begun)
+    second_round = [trial for trial in recorded if trial.pair == 1 and trial.replicate >= 0]
+    halves = Counter(trial.replicate for trial in second_round)
     complete = 3 + sum(count == 2 for count in halves.values())
     first = [trial for trial in continuation.made if trial.configuration == ORIGINAL]
     assert len(evidence.pairs) == complete + len(first)

@@ -263,7 +263,7 @@ def test_an_interrupted_sequence_of_proofs_repeats_no_round(limit: int) -> None:
     proved = Proved(continuation, first, recorded=recorded)
     assert proved.kept == uninterrupted.kept == {"malloc"}
     assert len(continuation.made) <= len(measured.made) - limit + 18
-    known, made = (
-        {(t.pair, t.configuration, t.replicate) for t in each} for each in (recorded, continuation.made)
+    recorded_runs, new_runs = (
+        {(t.pair, t.configuration, t.replicate) for t in trials} for trials in (recorded, continuation.made)
     )
-    assert {pair for pair, _, _ in known & made} <= {recorded[-1].pair}, "halves of pairs alone"
+    assert {pair for pair, _, _ in recorded_runs & new_runs} <= {recorded[-1].pair}, "halves of pairs alone"

@@ -124,7 +124,7 @@ def test_causes_are_rules_and_their_chains_end():
 
 def test_gains_are_shares_of_the_run_with_the_start_and_end_of_mpi():
     numbers = {"barrier_share": 0.5, "barrier_transfer_share": 0.2, "start_up_s": 3.0, "start_up_share": 0.75}
-    advice = {each.finding.id: each for each in advise_on({**numbers, "wall_s": 1.0}, "./app")}
+    advice = {item.finding.id: item for item in advise_on({**numbers, "wall_s": 1.0}, "./app")}
     assert advice["start-up"].gain_share == 0.75
     assert advice["barriers"].gain_share == pytest.approx(0.125)
     assert advice["barriers"].expected_share == pytest.approx(0.05)

@@ -41,9 +41,9 @@ def test_data_missing_in_a_log_give_no_number():
 def test_doctor_reports_findings_of_a_log(run_mpiric):
     done = run_mpiric("doctor", "--json", "--darshan", BAD)
     assert done.returncode == 0, done.stderr
-    seen = [each["id"] for each in json.loads(done.stdout)["findings"]]
-    assert seen == [each.finding.id for each in advise_on(read_log(BAD, LocalHost()).numbers, "")]
-    assert "one-rank-writes" in seen
+    ids = [item["id"] for item in json.loads(done.stdout)["findings"]]
+    assert ids == [item.finding.id for item in advise_on(read_log(BAD, LocalHost()).numbers, "")]
+    assert "one-rank-writes" in ids
     assert run_mpiric("doctor", "--darshan", BAD, "--fail-on", "one-rank-writes").returncode == ExitCode.FOUND
 
 

@@ -61,7 +61,7 @@ def test_flags_have_names(tmp_path):
 
 
 def test_a_file_of_times_alone_has_no_tables(tmp_path):
-    marks_file(tmp_path, whole=False, finalized_s=2.0)
+    marks_file(tmp_path, has_tables=False, finalized_s=2.0)
     (rank,) = read_marks(tmp_path).ranks
     assert (rank.finalize_s, rank.results) == (2.0, ())
 

@@ -42,7 +42,7 @@ def test_a_job_whose_submission_got_no_answer_is_not_submitted_twice(patience):
     )
     host = SlurmHost({"sbatch": [lost], "squeue": [ok("6|other\n7|mine\n")]})
     assert SLURM.submit(host, "job.sh", SubmitSettings(mark="mine"), patience) == "7"
-    assert sum(argv[0] == "sbatch" for argv in host.asked) == 1
+    assert sum(argv[0] == "sbatch" for argv in host.commands) == 1
 
 
 def test_a_refused_job_is_an_error_in_slurms_words(patience):

@@ -45,7 +45,7 @@ def test_a_pair_of_a_proof_stays_in_one_block():
         assert all(sum(run.pair == other.pair for other in block) == 2 for run in block)
 
 
-def made(random, noise, nodes, blocks=8):
+def simulated_trials(random, noise, nodes, blocks=8):
     """A is as fast as the original; blocks differ by ``nodes``."""
     for block in range(blocks):
         level = random.gauss(0, nodes)
@@ -64,7 +64,7 @@ def differences(trials):
 
 
 def test_slower_nodes_are_levelled_out():
-    trials = list(made(Random(1), noise=0.002, nodes=0.1))
+    trials = list(simulated_trials(Random(1), noise=0.002, nodes=0.1))
     assert differences(levelled(trials)) < differences(trials) / 10
 
 
@@ -72,7 +72,7 @@ def test_equal_nodes_are_left_nearly_as_they_are():
     """The noise of a block's few originals is not to be laid on all of its runs."""
     ratios = []
     for seed in range(20):
-        trials = list(made(Random(seed), noise=0.05, nodes=0.0))
+        trials = list(simulated_trials(Random(seed), noise=0.05, nodes=0.0))
         ratios.append(differences(levelled(trials)) / differences(trials))
     assert fmean(ratios) < 1.15
 

@@ -1,4 +1,4 @@
-"""What follows a tune: a run with its recipe, jobs that are explored, the history."""
+"""Verbs used after a tune: runs with its recipe, explored jobs, history."""
 
 from tests.recorded.case import OPENMPI, Case, change, tune
 from tests.recorded.program import FAILS, Effect, stepping_record

@@ -1,4 +1,4 @@
-"""Tunes under several MPI libraries, and with the library among what is tried."""
+"""Tunes with several MPI libraries, and tunes that also try other libraries."""
 
 from tests.recorded.case import Case, tune
 from tests.recorded.program import PATH, Effect

@@ -1,4 +1,4 @@
-"""Options of a tune: budgets, rules of the proof, what is tried, what is compared, what is minimised."""
+"""Options of a tune: budgets, rules of the proof, selected knobs, compared output, objective."""
 
 from tests.recorded.case import OPENMPI, Case, tune, write
 from tests.recorded.program import OTHER_OUTPUT, Effect
@@ -7,7 +7,7 @@ FASTER = {"effects": {"binding": Effect(0.8)}}
 
 
 def performance(number: int) -> str:
-    """Output with a rate that has nothing to do with the run time."""
+    """Return output with a rate that is independent of the run time."""
     return f"energy -42.0625\nPerformance: {100 + number % 4} ns/day\n"
 
 

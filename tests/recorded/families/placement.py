@@ -1,4 +1,4 @@
-"""Tunes of what depends on the record of a run: the order of ranks, files."""
+"""Tunes of settings that depend on the record of a run: the order of ranks, files."""
 
 from tests.recorded.case import Case, tune
 from tests.recorded.mapper import with_mapper

@@ -1,4 +1,4 @@
-"""Tunes that are interrupted or whose log is cut, and go on."""
+"""Tunes that are interrupted, or whose log is cut, and then resumed."""
 
 from tests.recorded.case import Case, change, cut, tune
 from tests.recorded.program import INTERRUPTED, Effect
@@ -9,7 +9,7 @@ BOTH = tune("--max-runs 45", "binding,huge-pages")
 
 
 def interrupted(run: int, line: str = TUNE) -> Case:
-    """Interrupted in a run, then resumed."""
+    """Return a case that is interrupted in a run, then resumed."""
     return Case(
         f"interrupted-in-run-{run}", [line, change(runs={}), RESUME], {**FASTER, "runs": {run: INTERRUPTED}}
     )

@@ -1,4 +1,4 @@
-"""Tunes of a program of an hour, whose runs end at marks among its steps."""
+"""Tunes of a program that takes an hour: its runs end at step markers."""
 
 from tests.recorded.case import Case, change, cut, tune
 from tests.recorded.program import HANGS, INTERRUPTED, OTHER_OUTPUT, Effect, stepping_record

@@ -1,4 +1,4 @@
-"""Tunes of a program whose runs are whole, to their answer."""
+"""Tunes of a program whose runs are complete."""
 
 from tests.recorded.case import Case, tune
 from tests.recorded.program import Effect

@@ -1,1 +1,1 @@
-"""One module for each scheduler that is played, and the queue that they share."""
+"""Fake schedulers: one module for each scheduler, and the queue that they share."""

@@ -1,4 +1,4 @@
-"""Stand-in for Flux, written from the manual pages of flux-core 0.88 and compared with that version.
+"""Fake Flux, written from the manual pages of flux-core 0.88 and compared with that version.
 
 Pages: flux-batch(1) with its submission directives, flux-jobs(1), flux-cancel(1), flux-resource(1),
 flux-getattr(1), flux-environment(7).
@@ -41,37 +41,37 @@ def options():
     return parser
 
 
-def batch(words):
-    given = options().parse_args(words)
-    text = Path(given.script).read_text()
+def batch(argv):
+    arguments = options().parse_args(argv)
+    text = Path(arguments.script).read_text()
     lines = [line.removeprefix("# flux:") for line in text.splitlines() if line.startswith("# flux:")]
     directives = options().parse_args([word for line in lines for word in shlex.split(line, comments=True)])
-    if not (given.nodes or given.nslots or directives.nodes or directives.nslots):
+    if not (arguments.nodes or arguments.nslots or directives.nodes or directives.nslots):
         sys.exit("flux-batch: ERROR: Number of slots to allocate must be specified")
     job = queue.submit(
         text,
-        name=given.job_name or Path(given.script).name,
+        name=arguments.job_name or Path(arguments.script).name,
         environment=dict(os.environ),
-        after=[each.removeprefix("afterany:f") for each in given.dependency],
+        after=[dependency.removeprefix("afterany:f") for dependency in arguments.dependency],
         rerun=False,
-        log=given.output or "",
-        nodes=int(given.nodes or directives.nodes or 1),
+        log=arguments.output or "",
+        nodes=int(arguments.nodes or directives.nodes or 1),
     )
     print(f"ƒ{job}")
 
 
-def jobs(words):
-    form = words[words.index("-o") + 1]
+def jobs(argv):
+    form = argv[argv.index("-o") + 1]
     if form == "{name}|{id.f58plain}":
         for record in reversed(queue.jobs()):
             print(f"{record['name']}|{name_of(record)}")
         return
-    known = {name_of(record): record for record in queue.jobs()}
-    for name in words[words.index("-o") + 2 :]:
-        if name not in known:
+    records = {name_of(record): record for record in queue.jobs()}
+    for name in argv[argv.index("-o") + 2 :]:
+        if name not in records:
             print(f"JobID {name} unknown", file=sys.stderr)
             continue
-        record = known[name]
+        record = records[name]
         word, code, exception = STATES.get(record["stage"], ""), "", ""
         if not word:
             word = ENDS.get(record["end"]) or ("FAILED" if record["status"] else "COMPLETED")
@@ -82,14 +82,14 @@ def jobs(words):
         print(f"{name}|{word}|{','.join(record['hosts'])}|{code}|{exception}|")
 
 
-def cancel(words):
+def cancel(argv):
     for record in queue.jobs():
-        if name_of(record) in words:
+        if name_of(record) in argv:
             queue.request(record["key"], "cancel")
 
 
-def resource(words):
-    form = words[words.index("-o") + 1]
+def resource(argv):
+    form = argv[argv.index("-o") + 1]
     if form == "{nodelist}":
         print(",".join(queue.setting("down")))
         return
@@ -97,12 +97,12 @@ def resource(words):
     print(f"{count} {8 * count}" if form == "{nnodes} {ncores}" else f"{count} hdr,milan")
 
 
-def getattr_(words):
-    print({"parent-uri": "local:///made-up/parent"}[words[0]])
+def getattr_(argv):
+    print({"parent-uri": "local:///made-up/parent"}[argv[0]])
 
 
-def kvs(words):
-    assert words == ["get", "resource.R"]
+def kvs(argv):
+    assert argv == ["get", "resource.R"]
     hosts = os.environ["FLUX_URI"].rpartition("/")[2].split(",")
     resources = [{"rank": f"0-{len(hosts) - 1}", "children": {"core": "0-7"}}]
     print(json.dumps({"version": 1, "execution": {"R_lite": resources, "nodelist": hosts}}))

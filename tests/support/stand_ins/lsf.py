@@ -1,4 +1,4 @@
-"""Stand-in for LSF, written from the LSF 10.1 Command Reference, not from seeing it run.
+"""Fake LSF, written from the LSF 10.1 Command Reference; not compared with a real one.
 
 Pages: bsub (-J with an index list, -w, -o, -r), bjobs (-o with a delimiter; "Job status"), bkill, brequeue,
 bparams, bhosts, lshosts; "Environment variables set for job execution" and "Job termination reasons".
@@ -43,52 +43,52 @@ def options():
     return parser
 
 
-def bsub(words):
-    given = options().parse_args(words)
+def bsub(argv):
+    arguments = options().parse_args(argv)
     text = sys.stdin.read()
     lines = [line.removeprefix("#BSUB ") for line in text.splitlines() if line.startswith("#BSUB ")]
     directives = options().parse_args([word for line in lines for word in shlex.split(line)])
-    found = re.fullmatch(r"([^[]+)(?:\[(\d+)-(\d+)\])?(?:%(\d+))?", given.J or directives.J or "job")
-    indices = tuple(range(int(found[2]), int(found[3]) + 1)) if found[2] else ()
+    match = re.fullmatch(r"([^[]+)(?:\[(\d+)-(\d+)\])?(?:%(\d+))?", arguments.J or directives.J or "job")
+    indices = tuple(range(int(match[2]), int(match[3]) + 1)) if match[2] else ()
     if len(indices) > queue.setting("array_limit"):
         sys.exit("Bad job name. Job array index exceeds the limit. Job not submitted.")
-    spans = re.findall(r"span\[ptile=(\d+)\]", " ".join([*directives.R, *given.R]))
-    ranks = int(given.n or directives.n or 1)
+    spans = re.findall(r"span\[ptile=(\d+)\]", " ".join([*directives.R, *arguments.R]))
+    ranks = int(arguments.n or directives.n or 1)
     ptile = int(spans[-1]) if spans else ranks  # a host has slots for the few ranks of a test
     job = queue.submit(
         text,
-        name=found[1],
+        name=match[1],
         environment=dict(os.environ),
         indices=indices,
-        at_once=int(found[4] or 0),
-        after=re.findall(r"ended\((\d+)\)", given.w or ""),
-        rerun=given.r or directives.r,
-        log=(given.o or directives.o or "").replace("%I", "0"),
+        at_once=int(match[4] or 0),
+        after=re.findall(r"ended\((\d+)\)", arguments.w or ""),
+        rerun=arguments.r or directives.r,
+        log=(arguments.o or directives.o or "").replace("%I", "0"),
         nodes=-(-ranks // ptile),
         ptile=ptile,
     )
     print(f"Job <{job}> is submitted to default queue <normal>.")
 
 
-def bjobs(words):
+def bjobs(argv):
     parser = argparse.ArgumentParser("bjobs")
     parser.add_argument("-a", action="store_true")
     parser.add_argument("-noheader", action="store_true")
     parser.add_argument("-o")
     parser.add_argument("-J")
     parser.add_argument("names", nargs="*")
-    given = parser.parse_args(words)
-    if given.J:
-        found = [record["job"] for record in queue.jobs() if record["name"] == given.J]
-        print("\n".join(found)) if found else print(f"Job <{given.J}> is not found", file=sys.stderr)
-        return 0 if found else 255
-    assert given.o.startswith("jobid jobindex stat exec_host exit_code exit_reason pend_reason")
-    known = {name_of(record): record for record in queue.jobs()}
-    for name in given.names:
-        if name not in known:
+    arguments = parser.parse_args(argv)
+    if arguments.J:
+        ids = [record["job"] for record in queue.jobs() if record["name"] == arguments.J]
+        print("\n".join(ids)) if ids else print(f"Job <{arguments.J}> is not found", file=sys.stderr)
+        return 0 if ids else 255
+    assert arguments.o.startswith("jobid jobindex stat exec_host exit_code exit_reason pend_reason")
+    records = {name_of(record): record for record in queue.jobs()}
+    for name in arguments.names:
+        if name not in records:
             print(f"Job <{name}> is not found", file=sys.stderr)
             continue
-        record = known[name]
+        record = records[name]
         word = STATES.get(record["stage"]) or ("EXIT" if record["end"] or record["status"] else "DONE")
         hosts = ":".join(f"{record['ptile']}*{host}" for host in record["hosts"])
         code = record["status"] if word == "EXIT" and record["status"] else "-"
@@ -97,38 +97,38 @@ def bjobs(words):
             pending = "Job dependency condition not satisfied;" if record["after"] else "New job is waiting;"
         line = (record["job"], record["index"] or 0, word, hosts or "-", code, why, pending)
         print("|".join(map(str, line)))
-    return 0 if all(name in known for name in given.names) else 255
+    return 0 if all(name in records for name in arguments.names) else 255
 
 
-def _requested(words, what):
-    for name in words:
+def _requested(argv, kind):
+    for name in argv:
         for record in queue.jobs():
             if name in (name_of(record), record["job"]):
-                queue.request(record["key"], what)
+                queue.request(record["key"], kind)
 
 
-def bkill(words):
-    _requested(words, "cancel")
+def bkill(argv):
+    _requested(argv, "cancel")
 
 
-def brequeue(words):
-    _requested(words, "requeue")
+def brequeue(argv):
+    _requested(argv, "requeue")
 
 
-def bparams(words):
-    assert words == ["-a"]
+def bparams(argv):
+    assert argv == ["-a"]
     print(f"    MAX_JOB_NUM = 10000\n    MAX_JOB_ARRAY_SIZE = {queue.setting('array_limit')}")
 
 
-def bhosts(words):
+def bhosts(argv):
     print("HOST_NAME          STATUS       JL/U    MAX  NJOBS    RUN  SSUSP  USUSP    RSV")
-    for host in words[1:]:
+    for host in argv[1:]:
         state = "unavail" if host in queue.setting("down") else "ok"
         print(f"{host:18} {state:12} -      8      0      0      0      0      0")
 
 
-def lshosts(words):
-    assert words == ["-w"]
+def lshosts(argv):
+    assert argv == ["-w"]
     print("HOST_NAME                       type       model  cpuf ncpus maxmem maxswp server RESOURCES")
     for host in queue.setting("hosts"):
         print(f"{host:30} X86_64      milan  60.0     8 250.0G   4.0G    Yes (mg hdr)")

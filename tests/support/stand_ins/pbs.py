@@ -1,4 +1,4 @@
-"""Stand-in for PBS, written from the manual pages of OpenPBS 23, not from seeing it run.
+"""Fake PBS, written from the manual pages of OpenPBS 23; not compared with a real one.
 
 Pages: qsub(1B) for options and directives, qstat(1B) and pbs_job_attributes(7B) for states and attributes,
 qdel(1B), qrerun(1B), qselect(1B), pbsnodes(8B); "Job Exit Status Codes" of the Administrator's Guide.
@@ -25,11 +25,11 @@ def name_of(record):
 def variables(record):
     nodes = queue.STATE / f"{record['key']}.nodes"
     nodes.write_text("".join(f"{host}\n" * record["mpiprocs"] for host in record["hosts"]))
-    found = {"PBS_JOBID": name_of(record), "PBS_NODEFILE": str(nodes), "PBS_QUEUE": "workq", "NCPUS": "2"}
+    values = {"PBS_JOBID": name_of(record), "PBS_NODEFILE": str(nodes), "PBS_QUEUE": "workq", "NCPUS": "2"}
     if record["index"] is not None:
-        found["PBS_ARRAY_INDEX"] = str(record["index"])
-        found["PBS_ARRAY_ID"] = f"{record['job']}[].{SERVER}"
-    return found
+        values["PBS_ARRAY_INDEX"] = str(record["index"])
+        values["PBS_ARRAY_ID"] = f"{record['job']}[].{SERVER}"
+    return values
 
 
 def options():
@@ -44,67 +44,68 @@ def options():
     return parser
 
 
-def qsub(words):
-    given = options().parse_args(words)
-    text = Path(given.script).read_text()
+def qsub(argv):
+    arguments = options().parse_args(argv)
+    text = Path(arguments.script).read_text()
     lines = [line.removeprefix("#PBS ") for line in text.splitlines() if line.startswith("#PBS ")]
     directives = options().parse_args([word for line in lines for word in shlex.split(line)])
-    resources = {**resources_of(directives.l), **resources_of(given.l)}
+    resources = {**resources_of(directives.l), **resources_of(arguments.l)}
     if not re.fullmatch(r"\d+|\d+(:\d\d){1,2}", resources.get("walltime", "1")):
         sys.exit("qsub: Illegal attribute or resource value Resource_List.walltime")
     chunks = [chunk.split(":") for chunk in resources.get("select", "1:ncpus=1").split("+")]
     settings = [dict(part.split("=") for part in chunk[1:]) for chunk in chunks]
     ranks = [
-        (int(chunk[0]), int(own.get("mpiprocs", "1"))) for chunk, own in zip(chunks, settings, strict=True)
+        (int(chunk[0]), int(resources_of_chunk.get("mpiprocs", "1")))
+        for chunk, resources_of_chunk in zip(chunks, settings, strict=True)
     ]
-    spread = resources.get("place", "free").startswith(
-        "scatter"
-    )  # free: the few ranks of a test fit one host
-    indices, at_once = array(given.J) if given.J else ((), 0)
-    dependencies = [each.removeprefix("depend=afterany:") for each in given.W if each.startswith("depend=")]
+    # Free: the few ranks of a test fit one host.
+    spread = resources.get("place", "free").startswith("scatter")
+    indices, at_once = array(arguments.J) if arguments.J else ((), 0)
+    attributes = [value for value in arguments.W if value.startswith("depend=")]
+    dependencies = [value.removeprefix("depend=afterany:") for value in attributes]
     job = queue.submit(
         text,
-        name=given.N or Path(given.script).name,
-        environment=dict(os.environ) if given.V or directives.V else {},
+        name=arguments.N or Path(arguments.script).name,
+        environment=dict(os.environ) if arguments.V or directives.V else {},
         indices=indices,
         at_once=at_once,
-        after=[each.partition("[")[0].partition(".")[0] for each in dependencies],
+        after=[job_id.partition("[")[0].partition(".")[0] for job_id in dependencies],
         rerun=directives.r != "n",
-        log=(given.o or "").replace("^array_index^", "0"),
+        log=(arguments.o or "").replace("^array_index^", "0"),
         nodes=sum(count for count, _ in ranks) if spread else 1,
-        mpiprocs=ranks[0][1] if spread else sum(count * each for count, each in ranks),
+        mpiprocs=ranks[0][1] if spread else sum(count * per_chunk for count, per_chunk in ranks),
     )
     print(f"{job}{'[]' if indices else ''}.{SERVER}")
 
 
 def resources_of(lists):
-    return dict(part.split("=", 1) for each in lists for part in re.split(r",(?=\w+=)", each))
+    return dict(part.split("=", 1) for text in lists for part in re.split(r",(?=\w+=)", text))
 
 
 def array(text):
-    found = re.fullmatch(r"(\d+)-(\d+)(?::(\d+))?(?:%(\d+))?", text)
-    if not found or int(found[1]) >= int(found[2]):
+    match = re.fullmatch(r"(\d+)-(\d+)(?::(\d+))?(?:%(\d+))?", text)
+    if not match or int(match[1]) >= int(match[2]):
         sys.exit("qsub: illegal -J value")
-    indices = range(int(found[1]), int(found[2]) + 1, int(found[3] or 1))
+    indices = range(int(match[1]), int(match[2]) + 1, int(match[3] or 1))
     if len(indices) > queue.setting("array_limit"):
         sys.exit("qsub: Array job exceeds server or queue size limit")
-    return tuple(indices), int(found[4] or 0)
+    return tuple(indices), int(match[4] or 0)
 
 
-def qstat(words):
-    if "-B" in words:
+def qstat(argv):
+    if "-B" in argv:
         print(f"Server: {SERVER}\n    server_state = Active")
         print(f"    max_array_size = {queue.setting('array_limit')}")
         return 0
-    assert words[:2] == ["-x", "-f"]
-    known = {name_of(record): record for record in queue.jobs()}
+    assert argv[:2] == ["-x", "-f"]
+    records = {name_of(record): record for record in queue.jobs()}
     unknown = False
-    for name in words[2:]:
-        if name not in known:
+    for name in argv[2:]:
+        if name not in records:
             unknown = True
             print(f"qstat: Unknown Job Id {name}", file=sys.stderr)
             continue
-        record = known[name]
+        record = records[name]
         print(f"Job Id: {name}\n    Job_Name = {record['name']}\n    job_state = {STATES[record['stage']]}")
         if record["hosts"]:
             print("    exec_host = " + "+".join(f"{host}/0*2" for host in record["hosts"]))
@@ -122,29 +123,29 @@ def qstat(words):
     return 153 if unknown else 0
 
 
-def qselect(words):
-    given = dict(zip(words[1::2], words[2::2], strict=True))
-    found = [record for record in queue.jobs() if record["name"] == given["-N"]]
-    for record in found[:1]:
+def qselect(argv):
+    options = dict(zip(argv[1::2], argv[2::2], strict=True))
+    records = [record for record in queue.jobs() if record["name"] == options["-N"]]
+    for record in records[:1]:
         print(f"{record['job']}{'' if record['index'] is None else '[]'}.{SERVER}")
 
 
-def qdel(words):
-    for name in words:
+def qdel(argv):
+    for name in argv:
         for record in queue.jobs():
             if name in (name_of(record), f"{record['job']}[].{SERVER}"):
                 queue.request(record["key"], "cancel")
 
 
-def qrerun(words):
+def qrerun(argv):
     for record in queue.jobs():
-        if name_of(record) in words and record["stage"] == queue.RUNNING:
+        if name_of(record) in argv and record["stage"] == queue.RUNNING:
             queue.request(record["key"], "requeue")
 
 
-def pbsnodes(words):
+def pbsnodes(argv):
     for host in queue.setting("hosts"):
-        if words == ["-a"] or host in words:
+        if argv == ["-a"] or host in argv:
             state = "down" if host in queue.setting("down") else "free"
             print(f"{host}\n     Mom = {host}\n     state = {state}\n     resources_available.arch = linux")
             print("     resources_available.ncpus = 8\n     resources_available.model = milan\n")

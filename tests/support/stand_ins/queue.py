@@ -1,8 +1,8 @@
-"""A queue of jobs in a directory: what every stand-in of a scheduler has in common.
+"""Queue of jobs in a directory, shared by all fake schedulers.
 
-A job is a file ``KEY.json``; a process of its own waits until the job may run, runs its script, and ends or
-begins it again as the cluster's settings say. What a command wants of a job is a file beside it:
-``KEY.cancel``, ``KEY.requeue``.
+A job is a file ``KEY.json``. A separate process waits until the job may run, runs its script, and ends or
+restarts it according to the settings of the cluster. Commands create the files ``KEY.cancel`` and
+``KEY.requeue`` as requests to this process.
 """
 
 import contextlib
@@ -43,7 +43,7 @@ def key_of(job, index=None):
 def submit(
     script, *, name, environment, indices=(), after=(), at_once=0, rerun=True, log="", nodes=1, **more
 ):
-    """Queue a job, or one for each index; returns the id they have in common."""
+    """Queue a job, or one element for each index; return the id of the job."""
     job = new_id()
     text = script.read_text() if isinstance(script, Path) else script
     for position, index in enumerate(indices or [None]):
@@ -91,7 +91,7 @@ def load(key):
 
 
 def jobs():
-    """All jobs and elements, in the order of their submission."""
+    """Return all jobs and elements in the order of their submission."""
     records = [json.loads(path.read_text()) for path in STATE.glob("*.json") if path.stem != "settings"]
     return sorted(records, key=lambda record: (int(record["job"]), record["position"]))
 
@@ -100,17 +100,17 @@ def elements(job):
     return [record for record in jobs() if record["job"] == job]
 
 
-def request(key, what):
-    (STATE / f"{key}.{what}").touch()
+def request(key, kind):
+    (STATE / f"{key}.{kind}").touch()
 
 
 def is_cancelled(key):
-    """Whether the job is to end: it was cancelled, or the test that made the queue is gone."""
+    """Return whether the job must end: it was cancelled, or the test that made the queue has ended."""
     return (STATE / f"{key}.cancel").exists() or not Path(f"/proc/{setting('owner')}").exists()
 
 
 def run(key, variables):
-    """See a job through to its end; ``variables`` makes the environment of a running job."""
+    """Run a job to its end; ``variables`` returns the variables of a running job."""
     record = load(key)
     while record["stage"] != ENDED:
         if not _may_run(record):
@@ -130,13 +130,13 @@ def run(key, variables):
 def _may_run(record):
     if is_cancelled(record["key"]):
         return False
-    if any(each["stage"] != ENDED for job in record["after"] for each in elements(job)):
+    if any(element["stage"] != ENDED for job in record["after"] for element in elements(job)):
         return False
     up = [host for host in setting("hosts") if host not in setting("down")]
     if len(up) < record["nodes"]:
         return False
-    before = [each for each in elements(record["job"]) if each["position"] < record["position"]]
-    return not record["at_once"] or sum(each["stage"] != ENDED for each in before) < record["at_once"]
+    before = [element for element in elements(record["job"]) if element["position"] < record["position"]]
+    return not record["at_once"] or sum(element["stage"] != ENDED for element in before) < record["at_once"]
 
 
 def _run_once(record, variables):

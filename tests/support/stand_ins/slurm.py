@@ -1,6 +1,6 @@
-"""Stand-in for Slurm, written from sbatch(1), squeue(1), scontrol(1), scancel(1) and sinfo(1) of 22.05.
+"""Fake Slurm, written from sbatch(1), squeue(1), scontrol(1), scancel(1) and sinfo(1) of 22.05.
 
-The virtual cluster runs the real one; this one is there so that every scheduler passes the same tests.
+The virtual cluster runs the real Slurm; this module lets all schedulers pass the same tests.
 """
 
 import argparse
@@ -26,7 +26,7 @@ def word_of(record):
 
 
 def variables(record):
-    found = {
+    values = {
         "SLURM_JOB_ID": str(1000 + int(record["job"]) * 100 + record["position"]),
         "SLURM_JOB_NODELIST": ",".join(record["hosts"]),
         "SLURM_JOB_CPUS_PER_NODE": f"8(x{len(record['hosts'])})",
@@ -34,8 +34,8 @@ def variables(record):
         "SLURM_RESTART_COUNT": str(record["runs"] - 1),
     }
     if record["index"] is None:
-        return {**found, "SLURM_JOB_ID": record["job"]}
-    return {**found, "SLURM_ARRAY_JOB_ID": record["job"], "SLURM_ARRAY_TASK_ID": str(record["index"])}
+        return {**values, "SLURM_JOB_ID": record["job"]}
+    return {**values, "SLURM_ARRAY_JOB_ID": record["job"], "SLURM_ARRAY_TASK_ID": str(record["index"])}
 
 
 def options():
@@ -50,40 +50,40 @@ def options():
     return parser
 
 
-def sbatch(words):
-    given = options().parse_args(words)
-    text = Path(given.script).read_text()
+def sbatch(argv):
+    arguments = options().parse_args(argv)
+    text = Path(arguments.script).read_text()
     lines = [line.removeprefix("#SBATCH ") for line in text.splitlines() if line.startswith("#SBATCH ")]
     lines = [line.partition("  #")[0] for line in lines]
     directives = options().parse_args([word for line in lines for word in shlex.split(line)])
-    if given.test_only:
+    if arguments.test_only:
         print("sbatch: Job 1 to start at 2026-11-21T08:43:31", file=sys.stderr)
         return
-    found = re.fullmatch(r"0-(\d+)(?:%(\d+))?", given.array or "")
-    if found and int(found[1]) >= queue.setting("array_limit"):
+    match = re.fullmatch(r"0-(\d+)(?:%(\d+))?", arguments.array or "")
+    if match and int(match[1]) >= queue.setting("array_limit"):
         sys.exit("sbatch: error: Batch job submission failed: Invalid job array specification")
     job = queue.submit(
         text,
-        name=given.job_name or Path(given.script).name,
+        name=arguments.job_name or Path(arguments.script).name,
         environment=dict(os.environ),
-        indices=tuple(range(int(found[1]) + 1)) if found else (),
-        at_once=int(found[2] or 0) if found else 0,
-        after=re.findall(r"afterany:(\d+)", given.dependency or ""),
+        indices=tuple(range(int(match[1]) + 1)) if match else (),
+        at_once=int(match[2] or 0) if match else 0,
+        after=re.findall(r"afterany:(\d+)", arguments.dependency or ""),
         rerun=directives.requeue,
-        log=(given.output or "").replace("%a", "0"),
-        nodes=int(given.nodes or directives.nodes or 1),
-        comment=given.comment or "",
+        log=(arguments.output or "").replace("%a", "0"),
+        nodes=int(arguments.nodes or directives.nodes or 1),
+        comment=arguments.comment or "",
     )
     print(job)
 
 
-def squeue(words):
-    given = dict(word.partition("=")[::2] for word in words)
-    if "--me" in given:
+def squeue(argv):
+    options = dict(word.partition("=")[::2] for word in argv)
+    if "--me" in options:
         for record in queue.jobs():
             print(f"{name_of(record)}|{record['comment']}")
         return
-    names = given["--jobs"].split(",")
+    names = options["--jobs"].split(",")
     records = [record for record in queue.jobs() if name_of(record) in names]
     if not records:
         sys.exit("slurm_load_jobs error: Invalid job id specified")
@@ -92,14 +92,14 @@ def squeue(words):
         print(f"{name_of(record)}|{word_of(record)}|{reason}|{','.join(record['hosts'])}")
 
 
-def scontrol(words):
-    if words == ["show", "config"]:
+def scontrol(argv):
+    if argv == ["show", "config"]:
         print(f"MaxArraySize            = {queue.setting('array_limit')}")
         return
-    record = next((record for record in queue.jobs() if name_of(record) == words[-1]), None)
+    record = next((record for record in queue.jobs() if name_of(record) == argv[-1]), None)
     if record is None:
         sys.exit("slurm_load_jobs error: Invalid job id specified")
-    if words[0] == "requeue":
+    if argv[0] == "requeue":
         queue.request(record["key"], "requeue")
         return
     restarts = record["runs"] - (record["stage"] != queue.WAITING)
@@ -110,14 +110,14 @@ def scontrol(words):
     )
 
 
-def scancel(words):
+def scancel(argv):
     for record in queue.jobs():
-        if {name_of(record), record["job"]} & set(words):
+        if {name_of(record), record["job"]} & set(argv):
             queue.request(record["key"], "cancel")
 
 
-def sinfo(words):
-    form = next(word for word in words if word.startswith("--format=")).removeprefix("--format=")
+def sinfo(argv):
+    form = next(word for word in argv if word.startswith("--format=")).removeprefix("--format=")
     if form == "%N|%T":
         for host in queue.setting("hosts"):
             print(f"{host}|{'down*' if host in queue.setting('down') else 'allocated'}")
@@ -126,8 +126,8 @@ def sinfo(words):
     print("|".join(str(fields[part]) for part in form.split("|")))
 
 
-def srun(words):
-    assert words[-1] == "/bin/true"
+def srun(argv):
+    assert argv[-1] == "/bin/true"
 
 
 if __name__ == "__main__":

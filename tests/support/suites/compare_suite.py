@@ -1,16 +1,16 @@
-"""Runs a test suite of somebody else's with the runtime preloaded and, where it does not pass, without.
+"""Run another project's test suite with the runtime preloaded, and without it where a test does not pass.
 
     python -m tests.support.suites.compare_suite unittest --runtime libmpiric.so -- mpiexec -n 2 python test/main.py -v
     python -m tests.support.suites.compare_suite testlists --mpi mpich-5.0.2 --way rotate BUILT --source SUITE coll io
 
-The suites are brought and built by whoever runs this; nothing of them is kept here. `unittest` compares the status of each
-test in the verbose output of Python's unittest. `testlists` runs what the lists of MPICH's tests name below the given
-directories, each with its own number of ranks, arguments, environment and time limit. A run passes that ends with status 0,
-prints "No Errors" and nothing else, and leaves a readable record; of any other, exit status and what it printed are
-compared with those of a run without the runtime. What differs is run again: a difference stands when three further runs of
-both sides show no outcome in common. Each result is a line of `--results`, and what is there is not run again, so that a run
-cut short, by `--stop-after` or otherwise, goes on where it was; only what took too long runs again under a higher `--limit`.
-Exit status 1 when something differs.
+The caller provides the suite and builds it; this repository contains no part of it. `unittest` compares the status of each
+test in the verbose output of Python's unittest. `testlists` runs the programs named by MPICH's test lists below the given
+directories, each with the number of ranks, arguments, environment and time limit of the list. A run passes if it exits with
+status 0, prints "No Errors" and nothing else, and leaves a readable record. Exit status and output of any other run are
+compared with a run without the runtime. If they differ, both sides are repeated three times; the difference is reported if
+no outcome occurs on both sides. Each result is a line of `--results` and is not measured again, so that an interrupted
+comparison can be continued; only programs that took too long are repeated with a higher `--limit`.
+The exit status is 1 if there is a difference.
 """  # noqa: E501
 
 import argparse
@@ -28,7 +28,7 @@ from dataclasses import replace
 from pathlib import Path
 from zlib import crc32
 
-from tests.support.suites.suite_bench import PASS, TOO_LONG, TRANSLATED, WAYS, Bench, asked
+from tests.support.suites.suite_bench import PASS, TOO_LONG, TRANSLATED, WAYS, Bench, settings_of
 from tests.support.suites.testlists import Listed, read_testlists
 
 from mpiric.host.facts.local import LocalHost
@@ -43,23 +43,21 @@ STATUS = re.compile(r"^(\S+) \(([\w.]+)\).*\.\.\. .*?(ok|FAIL|ERROR|skipped)", r
 REPEATS = 3
 
 
-def before_program(words: list[str], added: Mapping[str, str], outputs: str) -> list[str]:
-    """The launch line with settings in front of the program, each rank's output in a file of its own."""
-    at = next((i for i, word in enumerate(words) if "python" in Path(word).name), 0)
+def before_program(argv: list[str], added: Mapping[str, str], outputs: str) -> list[str]:
+    """Return the launch line with settings in front of the program and a separate output file per rank."""
+    at = next((i for i, word in enumerate(argv) if "python" in Path(word).name), 0)
     settings = (f"{name}={value}" for name, value in added.items())
     apart = ("sh", "-c", f'exec "$@" > {shlex.quote(outputs)}/$$ 2>&1', "rank")
-    return [*words[:at], *apart, "env", *settings, *words[at:]]
+    return [*argv[:at], *apart, "env", *settings, *argv[at:]]
 
 
-def unittest_results(
-    words: list[str], added: Mapping[str, str], limit_s: float
-) -> tuple[int, dict[str, str]]:
-    """Exit status, and test → status. Several ranks run the same test: the worst status counts."""
+def unittest_results(argv: list[str], added: Mapping[str, str], limit_s: float) -> tuple[int, dict[str, str]]:
+    """Return the exit status, and test → status: the worst one if several ranks run the same test."""
     results: dict[str, str] = {}
     with tempfile.TemporaryDirectory(prefix="mpiric-suite-") as outputs:
         try:
             done = subprocess.run(
-                before_program(words, added, outputs), stdout=subprocess.DEVNULL, timeout=limit_s
+                before_program(argv, added, outputs), stdout=subprocess.DEVNULL, timeout=limit_s
             )
         except subprocess.TimeoutExpired:
             side = "with the runtime" if added else "without the runtime"
@@ -74,7 +72,7 @@ def unittest_results(
 
 
 class Results:
-    """Outcomes of each test and way, on disk as they come."""
+    """Outcomes of each test and way, written to a file at once."""
 
     def __init__(self, path: Path | None, limit_s: float) -> None:
         self.path = path
@@ -86,56 +84,56 @@ class Results:
                 if row["outcome"] != TOO_LONG or row["limit"] >= limit_s:
                     self.outcomes.setdefault((row["test"], row["way"]), []).append(row["outcome"])
 
-    def of(self, test: Listed, way: str, least: int, run: Callable[[Listed, str], str]) -> list[str]:
-        """Return at least so many outcomes, from the file as far as it has them."""
-        known = self.outcomes.setdefault((test.name, way), [])
-        while len(known) < least:
-            begun = time.monotonic()
+    def of(self, test: Listed, way: str, count: int, run: Callable[[Listed, str], str]) -> list[str]:
+        """Return at least ``count`` outcomes; missing ones are measured."""
+        outcomes = self.outcomes.setdefault((test.name, way), [])
+        while len(outcomes) < count:
+            started = time.monotonic()
             outcome = run(test, way)
-            known.append(outcome)
+            outcomes.append(outcome)
             row = {
                 "test": test.name,
                 "way": way,
                 "outcome": outcome,
                 "limit": self.limit_s,
-                "seconds": round(time.monotonic() - begun, 2),
+                "seconds": round(time.monotonic() - started, 2),
             }
             if self.path:
                 with self.path.open("a") as file:
                     file.write(json.dumps(row) + "\n")
-        return known
+        return outcomes
 
 
 def in_turn(tests: Iterable[Listed]) -> list[Listed]:
-    """Runs, each once: the first of every program before further ones of any, from all directories mixed.
+    """Return the distinct runs in random order, one run of each program first.
 
-    What is done when time runs out is a fair sample then.
+    Any prefix of this order is a fair sample if the time is limited.
     """
-    seen: Counter[tuple[str, str]] = Counter()
+    runs_of: Counter[tuple[str, str]] = Counter()
     keyed = []
     for test in {test.name: test for test in tests}.values():
         program = test.directory, test.program
-        keyed.append((seen[program], test))
-        seen[program] += 1
+        keyed.append((runs_of[program], test))
+        runs_of[program] += 1
     return [test for _, test in sorted(keyed, key=lambda pair: (pair[0], crc32(pair[1].name.encode())))]
 
 
 def verdict(test: Listed, way: str, results: Results, run: Callable[[Listed, str], str]) -> str:
-    """What the runtime does to a run: "passes", "the same" as without, "unsteady" or "differs"."""
+    """Return the effect of the runtime on a run: "passes", "the same" as without, "unsteady" or "differs"."""
     mine = results.of(test, way, 1, run)
     if set(mine) == {PASS}:
         return "passes"
     plain = results.of(test, "", 1, run)
     if set(plain) == set(mine):
         return "too long both ways" if TOO_LONG in plain else "the same"
-    plain, mine = (results.of(test, each, 1 + REPEATS, run) for each in ("", way))
+    plain, mine = (results.of(test, side, 1 + REPEATS, run) for side in ("", way))
     return "unsteady" if set(plain) & set(mine) else "differs"
 
 
 def verdicts(
     tests: list[Listed], way: str, results: Results, run: Callable[[Listed, str], str], until: float
 ) -> dict[Listed, str]:
-    """The verdict of each test that its turn came to; those that take too long come last."""
+    """Return the verdicts of the tests that fit into the time; tests that take too long are last."""
     reached = []
     for test in tests:
         if time.monotonic() < until:
@@ -145,42 +143,46 @@ def verdicts(
     return {test: verdict(test, way, results, run) for test in reached if time.monotonic() < until}
 
 
-def stand_in_for(given: argparse.Namespace, mpi: MpiLibrary, place: Path) -> str:
-    """The stand-in for programs of `--family`; of the way back, for the library's own by another family."""
-    if given.way == "translated":
-        return write_stand_in(place, AbiFamily(given.family), mpi)
-    own = own_family(mpi)
-    assert own is not None
-    inner = write_stand_in(place / "inner", AbiFamily(given.family), mpi)
-    behind = replace(mpi, library=inner, abi_families=(AbiFamily(given.family),))
-    return write_stand_in(place / "outer", own, behind)
+def stand_in_for(options: argparse.Namespace, mpi: MpiLibrary, place: Path) -> str:
+    """Return the translation library for programs of `--family`.
+
+    For the way "there-and-back", calls are translated to another family and back to the library's own.
+    """
+    if options.way == "translated":
+        return write_stand_in(place, AbiFamily(options.family), mpi)
+    own_abi = own_family(mpi)
+    assert own_abi is not None
+    inner = write_stand_in(place / "inner", AbiFamily(options.family), mpi)
+    behind = replace(mpi, library=inner, abi_families=(AbiFamily(options.family),))
+    return write_stand_in(place / "outer", own_abi, behind)
 
 
-def compare_testlists(given: argparse.Namespace) -> tuple[list[str], str]:
-    """Differences, and sentences with the numbers."""
-    mpi = next((mpi for mpi in find_mpis(LocalHost()) if mpi.label == given.mpi), None)
+def compare_testlists(options: argparse.Namespace) -> tuple[list[str], str]:
+    """Return differences, and sentences with the numbers."""
+    mpi = next((mpi for mpi in find_mpis(LocalHost()) if mpi.label == options.mpi), None)
     if mpi is None:
-        raise NotFoundError(f"no MPI library {given.mpi!r} is here", hint="`mpiric mpi list` has the labels")
-    built, source = given.built.resolve(), (given.source or given.built).resolve()
+        raise NotFoundError(f"no MPI library {options.mpi!r}", hint="`mpiric mpi list` prints the labels")
+    built, source = options.built.resolve(), (options.source or options.built).resolve()
     lines = [
         test
-        for directory in given.directories
-        for test in read_testlists(built, source, directory, given.ranks)
+        for directory in options.directories
+        for test in read_testlists(built, source, directory, options.ranks)
     ]
     listed = in_turn(lines)
     absent = [test for test in listed if not os.access(built / test.directory / test.program, os.X_OK)]
     tests = [test for test in listed if test not in absent and not test.needs]
-    results, until = Results(given.results, given.limit), time.monotonic() + given.stop_after
+    results, until = Results(options.results, options.limit), time.monotonic() + options.stop_after
     with Runner() as runner, tempfile.TemporaryDirectory(prefix="mpiric-stand-in-") as place:
-        stand_in = stand_in_for(given, mpi, Path(place)) if given.way in TRANSLATED else ""
-        settings, foreign = dict(given.setting), given.foreign and given.foreign.resolve()
-        run = Bench(mpi, built, runner, given.limit, settings, foreign, stand_in).outcome
-        judged = verdicts(tests, given.way, results, run, until)
+        stand_in = stand_in_for(options, mpi, Path(place)) if options.way in TRANSLATED else ""
+        settings = dict(options.setting)
+        foreign = options.foreign and options.foreign.resolve()
+        run = Bench(mpi, built, runner, options.limit, settings, foreign, stand_in).outcome
+        judged = verdicts(tests, options.way, results, run, until)
 
-    def told(word: str) -> list[str]:
+    def lines_of(word: str) -> list[str]:
         return [
             f"{test.name}: {' | '.join(results.outcomes[test.name, ''])}; "
-            f"{given.way}: {' | '.join(results.outcomes[test.name, given.way])}"
+            f"{options.way}: {' | '.join(results.outcomes[test.name, options.way])}"
             for test in judged
             if judged[test] == word
         ]
@@ -188,38 +190,38 @@ def compare_testlists(given: argparse.Namespace) -> tuple[list[str], str]:
     counts = ", ".join(f"{number} {word}" for word, number in Counter(judged.values()).most_common())
     programs = {(test.directory, test.program) for test in tests}
     needs = Counter(test.needs for test in listed if test.needs)
-    return told("differs"), "\n".join(
+    return lines_of("differs"), "\n".join(
         [
             f"{len(judged)} of {len(tests)} runs of {len(programs)} programs: {counts}",
-            f"{len(lines)} lines; {len(lines) - len(listed)} are the same with at most {given.ranks} ranks; "
+            f"{len(lines)} lines; {len(lines) - len(listed)} duplicates with at most {options.ranks} ranks; "
             f"{sum(test.fewer_ranks for test in tests)} run with fewer ranks than they ask for",
-            *(f"{number} need {what}" for what, number in needs.items()),
+            *(f"{number} need {need}" for need, number in needs.items()),
             *(f"not built: {test.name}" for test in absent if not test.needs),
-            *(f"~ {line}" for line in told("unsteady")),
-            *(f"= {line}" for word in ("the same", "too long both ways") for line in told(word)),
+            *(f"~ {line}" for line in lines_of("unsteady")),
+            *(f"= {line}" for word in ("the same", "too long both ways") for line in lines_of(word)),
         ]
     )
 
 
-def compare_unittest(given: argparse.Namespace) -> tuple[list[str], str]:
-    """Differences, and a sentence with the numbers.
+def compare_unittest(options: argparse.Namespace) -> tuple[list[str], str]:
+    """Return differences, and a sentence with the numbers.
 
-    A suite that ends well needs a second run only of the tests that it skipped.
+    If the suite passes, only the skipped tests are run again.
     """
     with tempfile.TemporaryDirectory(prefix="mpiric-suite-") as scratch:
-        settings = asked(given.way, given.runtime, f"{scratch}/record", given.ranks)
-        status, mine = unittest_results(given.words, settings, given.limit)
+        settings = settings_of(options.way, options.runtime, f"{scratch}/record", options.ranks)
+        status, mine = unittest_results(options.words, settings, options.limit)
     doubtful = sorted(name for name, outcome in mine.items() if outcome != "ok")
-    whole = status != 0 or not mine
-    chosen = [] if whole else [word for name in doubtful for word in ("-k", name)]
+    run_all = status != 0 or not mine
+    chosen = [] if run_all else [word for name in doubtful for word in ("-k", name)]
     plain: dict[str, str] = {}
     plain_status = status
-    if whole or doubtful:
-        ended, plain = unittest_results([*given.words, *chosen], {}, given.limit)
-        plain_status = ended if whole else status
+    if run_all or doubtful:
+        ended, plain = unittest_results([*options.words, *chosen], {}, options.limit)
+        plain_status = ended if run_all else status
     differing = [
         f"{name}: {plain.get(name, 'did not run')} without, {mine.get(name, 'did not run')} with"
-        for name in (sorted(plain | mine) if whole else doubtful)
+        for name in (sorted(plain | mine) if run_all else doubtful)
         if plain.get(name) != mine.get(name)
     ]
     if not mine:
@@ -232,21 +234,23 @@ def compare_unittest(given: argparse.Namespace) -> tuple[list[str], str]:
 
 
 def main() -> int:
-    """Run both ways, compare, print."""
+    """Run the suite with and without the runtime and print the differences."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     kinds = parser.add_subparsers(dest="kind", required=True)
     shared = argparse.ArgumentParser(add_help=False)
-    shared.add_argument(
-        "--way", choices=list(WAYS), default="profile", help="what the runtime is asked to do"
-    )
+    shared.add_argument("--way", choices=list(WAYS), default="profile", help="configuration of the runtime")
     unittest = kinds.add_parser("unittest", parents=[shared])
-    unittest.add_argument("--runtime", required=True, help="the libmpiric.so of the library's ABI family")
-    unittest.add_argument("--limit", type=float, default=1800.0, help="seconds of one run of the suite")
-    unittest.add_argument("--ranks", type=int, default=2, help="ranks of the launch line, for `reorder`")
-    unittest.add_argument("words", nargs="+", help="the launch line")
+    unittest.add_argument("--runtime", required=True, help="libmpiric.so of the ABI family of the library")
+    unittest.add_argument(
+        "--limit", type=float, default=1800.0, help="time limit of a run of the suite, in s"
+    )
+    unittest.add_argument(
+        "--ranks", type=int, default=2, help="number of ranks of the launch line, for `reorder`"
+    )
+    unittest.add_argument("words", nargs="+", help="launch line of the suite")
     lists = kinds.add_parser("testlists", parents=[shared])
     lists.add_argument("--mpi", required=True, help="label of the library, as `mpiric mpi list` prints it")
-    lists.add_argument("--source", type=Path, help="the suite, when it was built elsewhere")
+    lists.add_argument("--source", type=Path, help="source directory of the suite, if it was built elsewhere")
     lists.add_argument(
         "--setting",
         type=lambda text: text.split("=", 1),
@@ -254,17 +258,28 @@ def main() -> int:
         default=[],
         help="NAME=VALUE in the environment of all runs",
     )
-    lists.add_argument("--foreign", type=Path, help="the suite built for `--family`, for `translated`")
-    lists.add_argument("--family", choices=[each.value for each in AbiFamily], help="for `translated`")
-    lists.add_argument("--results", type=Path, help="JSON Lines; what it holds is not run again")
-    lists.add_argument("--ranks", type=int, default=8, help="most ranks of a run")
-    lists.add_argument("--limit", type=float, default=60.0, help="most seconds of one program")
-    lists.add_argument("--stop-after", type=float, default=float("inf"), help="seconds; go on by --results")
-    lists.add_argument("built", type=Path, help="the suite, configured and built with that library")
+    lists.add_argument("--foreign", type=Path, help="suite built for `--family`, for `--way translated`")
+    lists.add_argument(
+        "--family",
+        choices=[family.value for family in AbiFamily],
+        help="ABI family that is translated, for `--way translated`",
+    )
+    lists.add_argument(
+        "--results", type=Path, help="file of results in JSON Lines; they are not measured again"
+    )
+    lists.add_argument("--ranks", type=int, default=8, help="maximum number of ranks of a run")
+    lists.add_argument("--limit", type=float, default=60.0, help="time limit of a program, in s")
+    lists.add_argument(
+        "--stop-after",
+        type=float,
+        default=float("inf"),
+        help="stop after this time, in s; --results can continue",
+    )
+    lists.add_argument("built", type=Path, help="suite, configured and built with this library")
     lists.add_argument("directories", nargs="+", help="directories of the suite")
-    given = parser.parse_args()
+    options = parser.parse_args()
     try:
-        differing, summary = (compare_unittest if given.kind == "unittest" else compare_testlists)(given)
+        differing, summary = (compare_unittest if options.kind == "unittest" else compare_testlists)(options)
     except MpiricError as error:
         print(f"{error}\nhint: {error.hint}" if error.hint else error, file=sys.stderr)
         return 2

@@ -1,4 +1,4 @@
-"""Runs one test of a suite under one MPI library, with the runtime or without, and says what came of it."""
+"""Run one test of a suite with an MPI library, with or without the runtime, and return its outcome."""
 
 import re
 import tempfile
@@ -23,22 +23,22 @@ PASSED = re.compile(r"^\s*(No [Ee]rrors|Test Skipped)\s*$", re.MULTILINE)
 
 PASS, TOO_LONG = "status 0, no errors", "too long"
 
-# What the runtime is asked to do; the record is kept in all of them.
+# Way → variables of the runtime; all ways write a record.
 WAYS: dict[str, dict[str, str]] = {
     "profile": {},
     "everything": {"MPIRIC_CALL_SITES": "1", "MPIRIC_UNEXPECTED": "1", "MPIRIC_IMBALANCE": "1"},
-    # Open MPI 4.1 lets its algorithms be chosen only when that is said before it begins.
+    # Open MPI 4.1 allows a choice of algorithms only if this variable is set at its start.
     "rotate": {"MPIRIC_COLLECTIVES": "rotate", "OMPI_MCA_coll_tuned_use_dynamic_rules": "1"},
     "reorder": {},
-    # No runtime, but a stand-in before the library.
+    # No runtime, but a translation library.
     "translated": {},
     "there-and-back": {},
 }
 TRANSLATED = ("translated", "there-and-back")
 
 
-def asked(way: str, runtime: str, record: str, ranks: int) -> dict[str, str]:
-    """What the ranks get for a way; nothing for the empty one."""
+def settings_of(way: str, runtime: str, record: str, ranks: int) -> dict[str, str]:
+    """Return the variables of the ranks for a way; none for the way ""."""
     if not way:
         return {}
     preload = {"LD_PRELOAD": runtime, "MPIRIC_RECORD_DIR": record, "MPIRIC_MERGE": "tree"}
@@ -47,7 +47,7 @@ def asked(way: str, runtime: str, record: str, ranks: int) -> dict[str, str]:
 
 
 def random_order(path: Path, ranks: int) -> str:
-    """Path of a file with an order unlike the launcher's, the same for each number of ranks."""
+    """Return the path of a file with a random rank order that depends only on the number of ranks."""
     slots, drawn = list(range(ranks)), Random(ranks)
     while slots == sorted(slots) and ranks > 1:
         drawn.shuffle(slots)
@@ -57,18 +57,20 @@ def random_order(path: Path, ranks: int) -> str:
 
 @dataclass(frozen=True)
 class Bench:
-    """Where listed programs run: the library, and what of the suite is built for it."""
+    """Environment of the listed programs: the MPI library, and the suite built for it."""
 
     mpi: MpiLibrary
     built: Path
     runner: Runner
     most_s: float
-    settings: Mapping[str, str] = field(default_factory=dict)  # of the environment, both ways
-    foreign: Path | None = None  # the suite as it is built for another ABI family
-    stand_in: str = ""  # what translates its calls
+    settings: Mapping[str, str] = field(
+        default_factory=dict
+    )  # variables of runs with and without the runtime
+    foreign: Path | None = None  # suite built for another ABI family
+    stand_in: str = ""  # translation library for its calls
 
     def line(self, test: Listed, settings: Mapping[str, str]) -> tuple[str, ...]:
-        """The launch line; the launcher gives the settings to the ranks, and to those they spawn."""
+        """Return the launch line; the launcher passes the settings to the ranks and to spawned processes."""
         if self.mpi.implementation == "openmpi":
             handed = [word for name, value in settings.items() for word in ("-x", f"{name}={value}")]
         else:
@@ -77,14 +79,16 @@ class Bench:
         return (*start, f"./{test.program}", *test.arguments)
 
     def outcome(self, test: Listed, way: str) -> str:
-        """What came of one run."""
+        """Run a test and return its outcome."""
         translates = way in TRANSLATED
         preloaded = self.stand_in if translates else native_part("libmpiric.so", self.mpi.abi_families[0])
         with tempfile.TemporaryDirectory(prefix="mpiric-suite-") as scratch:
             record, out, err = (Path(scratch) / name for name in ("record", "out", "err"))
             directory = (self.foreign if translates and self.foreign else self.built) / test.directory
             added = (
-                {"LD_PRELOAD": preloaded} if translates else asked(way, preloaded, str(record), test.ranks)
+                {"LD_PRELOAD": preloaded}
+                if translates
+                else settings_of(way, preloaded, str(record), test.ranks)
             )
             ended = self.runner.execute(
                 Launch(self.line(test, added), str(directory)),
@@ -97,16 +101,16 @@ class Bench:
             if ended.outcome is Outcome.TIMED_OUT:
                 return TOO_LONG
             text = out.read_text(errors="replace") + err.read_text(errors="replace")
-            passed, rest = PASSED.search(text), PASSED.sub("", text, count=1).strip()
-            said = [passed.group(1).lower() if passed else "", "other output" if rest else ""]
-            words = [f"status {ended.exit_status}", *filter(None, said)]
+            passed, other_output = PASSED.search(text), PASSED.sub("", text, count=1).strip()
+            findings = [passed.group(1).lower() if passed else "", "other output" if other_output else ""]
+            parts = [f"status {ended.exit_status}", *filter(None, findings)]
             if passed and way and not translates and not is_readable(record):
-                words.append("no readable record")
-            return ", ".join(words)
+                parts.append("no readable record")
+            return ", ".join(parts)
 
 
 def is_readable(record: Path) -> bool:
-    """A rank that never calls MPI leaves none; what is left must be whole."""
+    """Return whether the record is complete, or missing because no rank called MPI."""
     try:
         read_record(record)
     except NotFoundError:
@@ -117,7 +121,7 @@ def is_readable(record: Path) -> bool:
 
 
 def environment_of(mpi: MpiLibrary) -> dict[str, str]:
-    """A clean environment in which that library, and no other, is found."""
+    """Return a clean environment in which only this library is found."""
     clean = clean_environment()
     paths = {"PATH": ":".join([*mpi.search_path, clean["PATH"]])}
     if mpi.library_path:

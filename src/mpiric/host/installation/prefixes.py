@@ -67,10 +67,8 @@ def _build_beside(package: MpiPackage, prefix: Path) -> None:
         for part, wheel in zip(package.parts, wheels, strict=True):
             unpack_wheel(wheel, staged, part.moves)
         _finish(package, staged, [wheel.name for wheel in wheels])
-        for path in (
-            staged,
-            *staged.rglob("*"),
-        ):  # independent of the umask: other users must not change libraries
+        # Independent of the umask: other users must not change libraries.
+        for path in (staged, *staged.rglob("*")):
             if not path.is_symlink():
                 path.chmod(stat.S_IMODE(path.stat().st_mode) & ~(stat.S_IWGRP | stat.S_IWOTH))
         _rename_over(staged, prefix)

@@ -16,9 +16,8 @@ from mpiric.model.errors import NoRoomError
 PREFIX = ".mpiric-trials-"
 _OWNER = "owner"
 _MIRRORED_LEVELS = 2
-_MIRRORED_NAMES = (
-    2000  # a link takes about 5 µs on a local file system, a round trip on a network file system
-)
+# A link takes about 5 µs on a local file system, a round trip on a network file system.
+_MIRRORED_NAMES = 2000
 
 
 def make_area(source: Path, store: Path) -> Path:

@@ -45,9 +45,8 @@ class CopyPolicy:
     in_place: bool = False
     files_limit: int = 100_000
     bytes_limit: int = 2 << 30  # limit of copied data, without shared data
-    link_from_bytes: int = (
-        64 << 20
-    )  # larger files are hard links to the template, checked for changes afterwards
+    # Larger files are hard links to the template, checked for changes afterwards.
+    link_from_bytes: int = 64 << 20
     on_this_node: bool = False  # all files of a launch are written on this node
     mounter: Mounter | None = None  # None if some processes of a launch cannot see its mounts
     temporary: tuple[str, ...] = ("/tmp", "/dev/shm")  # noqa: S108  directories of this node that are never overlaid

@@ -275,9 +275,8 @@ class Runner:
                         send(keeper.stdin.fileno(), {"stop": self._grace_s, "why": EARLY})
             except (BrokenPipeError, EOFError):
                 raise _KeeperLostError(_last_words(keeper)) from None
-            except (
-                BaseException
-            ):  # raised by the caller's `on_sample`: the launch must not continue unobserved
+            except BaseException:
+                # Raised by the caller's `on_sample`: the launch must not continue unobserved.
                 self._forget()
                 raise
             if interrupts.count:

@@ -152,9 +152,8 @@ class Watch:
         self.request = request
         self.sampler: Sampler | None = None
         if request["observe"]:
-            from mpiric.host.processes import (
-                sampling,
-            )  # imported on demand: its imports cost as much as a fork
+            # Imported on demand: its imports cost as much as a fork.
+            from mpiric.host.processes import sampling
 
             self.sampler = sampling.Sampler(os.getpid(), request["environment"], self.mark)
 

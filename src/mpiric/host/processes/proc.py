@@ -51,9 +51,8 @@ class Stat:
         self.user_ticks = int(fields[11])
         self.system_ticks = int(fields[12])
         self.threads = int(fields[17])
-        self.start_ticks = int(
-            fields[19]
-        )  # since boot; together with the pid it identifies a process uniquely
+        # Since boot; together with the pid it identifies a process uniquely.
+        self.start_ticks = int(fields[19])
 
 
 def read_stat(pid: int) -> Stat | None:

@@ -1,4 +1,4 @@
-"""Slurm: jobs by sbatch, followed without accounting (sacct), which many clusters do not have.
+"""Slurm: jobs submitted with sbatch and followed without accounting (sacct), which many clusters lack.
 
 Options: sbatch(1), srun(1), squeue(1), scontrol(1), sinfo(1) of 22.05. A job that has ended is forgotten
 after MinJobAge, 300 s. Since 22.05 srun does not take over ``--cpus-per-task`` of the job ("NOTE" under that
@@ -19,11 +19,11 @@ from mpiric.schedulers.slurm._output import recognise
 
 _STEP_TIMEOUT_S = 120.0
 _FIRST_SPECIAL_STEP = 0xFFFFFFF0  # SLURM_STEP_ID of batch and interactive shells is above, which hold no CPUs
-_PROMPT_S = 10.0  # a step of nothing takes less, also on many nodes
+_PROMPT_S = 10.0  # upper bound for an empty step, also on many nodes
 
 
 class Slurm(BatchScheduler):
-    """Slurm's commands."""
+    """Commands of Slurm."""
 
     name = "slurm"
     title = "Slurm"
@@ -80,7 +80,7 @@ class Slurm(BatchScheduler):
         return recognise(host.environ)
 
     def values(self, request: JobRequest) -> Mapping[str, object]:
-        """Several features are wanted at once; one thread of a core is asked for where it has several."""
+        """Return the values: all features are required; one thread per core if cores have several."""
         options = {"features": directive_value(request.features.replace(",", "&"))}
         return {**super().values(request), **options, "threads_per_core": request.threads_per_core > 1}
 
@@ -91,7 +91,7 @@ class Slurm(BatchScheduler):
         mpi: str,
         dialect: str = "",  # noqa: ARG002
     ) -> tuple[str, ...]:
-        """Render srun, each rank on cores of its own."""
+        """Render srun with each rank on separate cores."""
         # srun refuses --hint together with --cpu-bind; --hint=nomultithread is equivalent to this pair.
         smt = (
             ["--threads-per-core=1", "--cpu-bind=threads"]
@@ -117,7 +117,7 @@ class Slurm(BatchScheduler):
         )
 
     def process_managers(self, host: Host) -> tuple[str, ...]:
-        """Read ``srun --mpi=list``, which prints a heading and a name on each line."""
+        """Read ``srun --mpi=list``, which prints a heading and one name per line."""
         done = host.run(["srun", "--mpi=list"], timeout_s=COMMAND_TIMEOUT_S)
         return output.plugins(f"{done.stdout}\n{done.stderr}") if done.status == 0 else ()
 
@@ -128,7 +128,7 @@ class Slurm(BatchScheduler):
         return match[1] if match and done.status == 0 else ""
 
     def variables(self, layout: BatchLayout, launch: Sequence[str]) -> Mapping[str, tuple[str, str]]:
-        """Cores of a rank, for an srun that is not told them by an option."""
+        """Return the variable with the cores per rank, for an srun without this option."""
         if launch[0].rsplit("/", 1)[-1] != "srun" or any("cpus-per-task" in word for word in launch):
             return {}
         return {"SRUN_CPUS_PER_TASK": (str(layout.cores_per_rank), "srun does not take it over from the job")}
@@ -147,16 +147,16 @@ class Slurm(BatchScheduler):
         return [*command, *arguments(settings.options), script]
 
     def query(self, jobs: Sequence[str]) -> list[str]:
-        """Render squeue, which knows ended jobs for MinJobAge."""
+        """Render squeue, which lists ended jobs during MinJobAge."""
         query = ["squeue", "--noheader", "--array", "--states=all", f"--format={output.QUEUE_FORMAT}"]
         return [*query, f"--jobs={','.join(jobs)}"]
 
     def details_query(self, job: str) -> list[str]:
-        """Render scontrol: squeue does not tell exit status and restarts."""
+        """Render scontrol, because squeue does not print exit status and restarts."""
         return ["scontrol", "--oneliner", "show", "job", job]
 
     def own_job(self, environment: Mapping[str, str]) -> str:
-        """Id of this job, as ``12_3`` in an array."""
+        """Return the id of this job, as ``12_3`` in an array."""
         array, index = environment.get("SLURM_ARRAY_JOB_ID", ""), environment.get("SLURM_ARRAY_TASK_ID", "")
         return f"{array}_{index}" if array and index else environment.get("SLURM_JOB_ID", "")
 
@@ -189,7 +189,7 @@ class Slurm(BatchScheduler):
         patience: Patience | None = None,
         foreign_steps: Sequence[str] = (),
     ) -> RunFailure:
-        """Ask sinfo, and start a step of nothing on all hosts: sinfo learns of a dead host minutes later.
+        """Ask sinfo, and start an empty step on all hosts: sinfo reports a dead host minutes later.
 
         A controller that has just come back lets steps wait (a minute, in 22.05), which says nothing about
         hosts, but excuses the run. A step of an earlier run that a host has forgotten holds its CPUs for
@@ -268,7 +268,7 @@ def _nodes_query(form: str, partition: str) -> list[str]:
 
 
 def _empty_step(job: str, count: int, *, overlaps: bool) -> list[str]:
-    """A step that waits for CPUs as the runs do; inside of a step that holds them itself it must not."""
+    """Return a step that waits for CPUs as runs do, unless the present step uses the CPUs."""
     shares = ["--overlap"] if overlaps else []
     step = ["srun", f"--jobid={job}", *shares, f"--nodes={count}", f"--ntasks={count}", "--mpi=none"]
     return [*step, "--ntasks-per-node=1", "--cpu-bind=none", "--input=none", "--quiet", "/bin/true"]

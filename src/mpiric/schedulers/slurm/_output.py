@@ -49,12 +49,12 @@ _FAILED = (
 _NO_STEP = re.compile(r"Unable to create step for job \S+: (.*)")
 _WAITS = re.compile(r"\b[Jj]ob (\S+ )?step creation (temporarily|still) disabled")
 _STARTED = "tep created for "
-# Reasons of `_NO_STEP` that come from the options of srun: the settings are to blame.
+# Reasons of `_NO_STEP` caused by the options of srun, and therefore by the settings.
 _BY_OPTIONS = ("More processors requested", "configuration is not available", "nvalid", "Memory required")
 
 
 def blame(stderr: str) -> str:
-    """Find the line in which srun says that Slurm or a host failed, not the program; "" without one."""
+    """Find the line in which srun reports that Slurm or a host failed, not the program; "" without one."""
     reason = ""
     for line in map(str.strip, stderr.splitlines()):
         if not line.startswith(("srun: ", "slurmstepd: ")):
@@ -70,7 +70,7 @@ def blame(stderr: str) -> str:
 
 
 def steps(stdout: str) -> tuple[str, ...]:
-    """Lines of ``squeue --steps --format=%i``: numbered steps, without the job's own scripts."""
+    """Parse ``squeue --steps --format=%i``: numbered steps, without the job's own scripts."""
     lines = (line.strip() for line in stdout.splitlines())
     return tuple(line for line in lines if re.fullmatch(r"[\d_+]+\.\d+(\+\d+)?", line))
 
@@ -84,13 +84,13 @@ def unusable(stdout: str) -> tuple[str, ...]:
 
 
 def unreachable(stderr: str, names: Sequence[str]) -> tuple[str, ...]:
-    """Hosts that srun complains about: "Task launch … failed on node n3: …", "Node failure on n3"."""
+    """Return the hosts in errors of srun: "Task launch … failed on node n3: …", "Node failure on n3"."""
     messages = " ".join(line for line in stderr.splitlines() if "on node" in line or "ode failure on" in line)
     return tuple(name for name in names if search(rf"\b{escape(name)}\b", messages))
 
 
 def _state(job: str, word: str, reason: str, hosts: str) -> BatchJob:
-    """A job from its fields as squeue and scontrol write them."""
+    """Return a job from the fields printed by squeue and scontrol."""
     stage = Stage.ENDED
     if word in _WAITING:
         stage = Stage.WAITING
@@ -104,13 +104,13 @@ def _state(job: str, word: str, reason: str, hosts: str) -> BatchJob:
 
 
 def marked(stdout: str, mark: str) -> str:
-    """Lines of squeue in MARKED_FORMAT: the job or array with a comment."""
+    """Parse squeue in MARKED_FORMAT: the job or array with a comment."""
     pairs = (line.partition("|") for line in stdout.splitlines())
     return next((job.strip().partition("_")[0] for job, _, text in pairs if text.strip() == mark), "")
 
 
 def queue(stdout: str) -> dict[str, BatchJob]:
-    """Lines of squeue in QUEUE_FORMAT."""
+    """Parse squeue in QUEUE_FORMAT."""
     jobs = {}
     for line in stdout.splitlines():
         job, bar, fields = line.strip().partition("|")
@@ -121,7 +121,7 @@ def queue(stdout: str) -> dict[str, BatchJob]:
 
 
 def job_details(stdout: str) -> BatchJob | None:
-    """``scontrol --oneliner show job``: exit status and restarts too."""
+    """Parse ``scontrol --oneliner show job``, which includes exit status and restarts."""
     fields = dict(findall(r"(?:^|\s)([A-Za-z][\w/:]*)=(\S*)", stdout))
     word = fields.get("JobState", "")
     if not word:
@@ -142,7 +142,7 @@ def tested(status: int, stderr: str) -> ScriptCheck:
 
 
 def node_shapes(stdout: str) -> tuple[NodeShape, ...]:
-    """Lines of ``sinfo --format=%D|%X|%Y|%Z``, the most frequent shape first."""
+    """Parse ``sinfo --format=%D|%X|%Y|%Z``: shapes of nodes, the most frequent first."""
     counts: dict[NodeShape, int] = {}
     for line in stdout.splitlines():
         numbers = [number_of(text) for text in findall(r"\d+", line)]
@@ -153,7 +153,7 @@ def node_shapes(stdout: str) -> tuple[NodeShape, ...]:
 
 
 def plugins(text: str) -> tuple[str, ...]:
-    """Names that ``srun --mpi=list`` prints: each alone on a line, or all behind a colon."""
+    """Parse ``srun --mpi=list``: one name per line, or all names after a colon."""
     names = []
     for line in text.splitlines():
         methods = line.removeprefix("srun:").strip().rpartition(":")[2].split()
@@ -162,7 +162,7 @@ def plugins(text: str) -> tuple[str, ...]:
 
 
 def features(stdout: str, partition: str) -> Mapping[str, int]:
-    """Lines of ``sinfo --format=%P|%D|%b``: features of a partition's nodes → how many have them."""
+    """Parse ``sinfo --format=%P|%D|%b``: features of a partition's nodes → number of nodes."""
     result: dict[str, int] = {}
     for name, count, text in (line.split("|") for line in stdout.splitlines() if line.count("|") == 2):
         if (partition or name.endswith("*")) and number_of(count.strip(), -1) >= 0:
@@ -172,7 +172,7 @@ def features(stdout: str, partition: str) -> Mapping[str, int]:
 
 
 def recognise(environment: Mapping[str, str]) -> Allocation | None:
-    """The allocation, None outside of one. Raises MpiricError for variables that contradict each other."""
+    """Return the allocation, None outside of one. Raises MpiricError for contradictory variables."""
     job = environment.get("SLURM_JOB_ID") or environment.get("SLURM_JOBID")
     names = environment.get("SLURM_JOB_NODELIST") or environment.get("SLURM_NODELIST")
     if not job or not names:

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from mpiric.model.quoting import one_line
+
 _NAN = re.compile(rb"(?<![\w.])[-+]?nan(\(\w*\))?(?![\w.-])", re.IGNORECASE)
 _LONGEST_LINE = 1 << 16
 _SHOWN_CHARACTERS = 120
@@ -23,7 +25,7 @@ class NanWatch:
             return
         *lines, incomplete = (self._incomplete + piece).split(b"\n")
         self._incomplete = incomplete[-_LONGEST_LINE:]
-        self.line = next((_shown(line) for line in lines if _NAN.search(line)), "")
+        self.line = next((_printed_line(line) for line in lines if _NAN.search(line)), "")
 
     def end(self) -> str:
         """Return the first line with a NaN, ""  without one; an incomplete last line is searched too."""
@@ -61,6 +63,6 @@ def first_nan_of(directory: Path, names: Iterable[str], since_s: float) -> str:
     return ""
 
 
-def _shown(line: bytes) -> str:
+def _printed_line(line: bytes) -> str:
     text = line.decode(errors="replace").strip()
-    return "".join(char if char.isprintable() else " " for char in text)[:_SHOWN_CHARACTERS]
+    return one_line(text.replace("\t", " "))[:_SHOWN_CHARACTERS]

@@ -16,6 +16,7 @@ from mpiric.host.facts.hdf5_contents import contents_digest, is_hdf5
 from mpiric.host.files import is_file
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
+from mpiric.model.quoting import one_line
 from mpiric.tuning.equivalence.binary_times import differ_in_times_alone
 from mpiric.tuning.equivalence.output_digest import file_digest
 from mpiric.tuning.equivalence.output_equivalence import Disagreement, Expectation, learn
@@ -59,7 +60,7 @@ class FilesExpectation:
                     continue
                 if not rearranged or not is_hdf5(self.binaries[name]):
                     return Disagreement(
-                        f"the file '{printable_name(name)}' differs from the original's",
+                        f"the file '{one_line(name)}' differs from the original's",
                         place=f"{name} contents",
                     )
                 if wrong := self._other_contents(name, files[name]):
@@ -75,15 +76,13 @@ class FilesExpectation:
         if contents and contents == contents_digest(self.binaries[name]):
             return None
         why = "holds other contents than" if contents else "cannot be read by `h5dump`, to compare it with"
-        return Disagreement(
-            f"the file '{printable_name(name)}' {why} the original's", place=f"{name} contents"
-        )
+        return Disagreement(f"the file '{one_line(name)}' {why} the original's", place=f"{name} contents")
 
 
 def missing_file(files: Collection[str], expected: Collection[str], when: str = "") -> Disagreement | None:
     """Return a disagreement if an expected file was not written."""
     name = min(set(expected) - set(files), default="")
-    sentence = f"the file '{printable_name(name)}' was not written{when}"
+    sentence = f"the file '{one_line(name)}' was not written{when}"
     return Disagreement(sentence, place=f"{name} missing") if name else None
 
 
@@ -94,13 +93,13 @@ def new_file(
     name = min(
         (name for name in files if name not in expected and kind_of_name(name) not in varying), default=""
     )
-    sentence = f"the file '{printable_name(name)}' is not written by the original"
+    sentence = f"the file '{one_line(name)}' is not written by the original"
     return Disagreement(sentence, place=f"{kind_of_name(name)} new") if name else None
 
 
 def in_file(name: str, wrong: Disagreement) -> Disagreement:
     """Return the disagreement of a text file."""
-    sentence = f"in the file '{printable_name(name)}', {wrong.sentence}"
+    sentence = f"in the file '{one_line(name)}', {wrong.sentence}"
     return Disagreement(sentence, wrong.line, f"{name} {wrong.place}")
 
 
@@ -164,8 +163,3 @@ def is_text(path: Path) -> bool:
         return False
     with path.open("rb") as file:
         return b"\0" not in file.read(1 << 16)
-
-
-def printable_name(name: str) -> str:
-    """Return the name of a file for a terminal."""
-    return "".join(char if char.isprintable() else "?" for char in name)

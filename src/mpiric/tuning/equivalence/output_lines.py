@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from mpiric.model.quoting import one_line
 from mpiric.tuning.equivalence import time_forms
 
 _SPECIAL = r"(?<![\w./-])[-+]?(?:nan|inf|infinity)(?![\w./-])"
@@ -217,5 +218,5 @@ def show(shape: str, values: tuple[str, ...] = ()) -> str:
     remaining = iter(values)
     spaced = re.sub(r"(?<=[\w:,])(?=\x02)|(?<=\x02)(?=[\w(])(?!\w+\x02)", " ", shape)
     text = _PLACEHOLDER.sub(lambda _: next(remaining, "#"), spaced)
-    text = "".join(char if char.isprintable() else "?" for char in text)
+    text = one_line(text)
     return text if len(text) <= 80 else text[:77] + "..."

@@ -14,6 +14,7 @@ from os import truncate
 from pathlib import Path
 
 from mpiric.model.dataclass import dataclass
+from mpiric.model.quoting import one_line
 from mpiric.tuning.equivalence.output_equivalence import Disagreement, Expectation, learn
 from mpiric.tuning.equivalence.output_files import (
     by_key,
@@ -23,7 +24,6 @@ from mpiric.tuning.equivalence.output_files import (
     kind_of_name,
     missing_file,
     new_file,
-    printable_name,
 )
 
 _BLOCK_BYTES = 1 << 20
@@ -79,7 +79,7 @@ class PrefixExpectation:
                 return in_file(name, wrong)
         for name, (length, content) in self.bytes.items():
             if _hash(files[name], length) != content:
-                sentence = f"the file '{printable_name(name)}' begins differently from the original's"
+                sentence = f"the file '{one_line(name)}' begins differently from the original's"
                 return Disagreement(sentence, place=f"{name} contents")
         return None
 

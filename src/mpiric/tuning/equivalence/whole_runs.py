@@ -5,10 +5,11 @@ from dataclasses import field
 from pathlib import Path
 
 from mpiric.model.dataclass import dataclass
+from mpiric.model.quoting import one_line
 from mpiric.tuning.equivalence.binary_times import differ_in_times_alone
 from mpiric.tuning.equivalence.output_digest import file_digest
 from mpiric.tuning.equivalence.output_equivalence import learn
-from mpiric.tuning.equivalence.output_files import by_key, is_text, printable_name
+from mpiric.tuning.equivalence.output_files import by_key, is_text
 
 
 @dataclass(frozen=True)
@@ -40,9 +41,9 @@ def whole_disagreement(
     for name in sorted(set.intersection(*map(set, keyed))):
         originals = [reference_files[name] for reference_files in keyed]
         if name not in files:
-            return f"the file '{printable_name(name)}' was not written"
+            return f"the file '{one_line(name)}' was not written"
         if reason := _file_disagreement(originals, files[name], rounding=rounding, settings=settings):
-            return f"the file '{printable_name(name)}' {reason}"
+            return f"the file '{one_line(name)}' {reason}"
     return ""
 
 

@@ -28,9 +28,8 @@ class MarkChoice:
 
     key: MarkKey | None
     why: str
-    on_rank_0_alone: bool = (
-        False  # only rank 0 makes these calls equally often in every run (master and workers)
-    )
+    # Only rank 0 makes these calls equally often in every run (master and workers).
+    on_rank_0_alone: bool = False
     few_calls: bool = False  # the calls are too rare to count steps: the loop is without MPI
 
 

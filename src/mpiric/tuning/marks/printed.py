@@ -29,9 +29,8 @@ class Printed:
 
     seen_s: float  # end of the observation
     lines: Sequence[tuple[float, bytes]]  # time at which a line was complete, and the line without its end
-    growth: Sequence[
-        tuple[float, int]
-    ]  # time at which growth of the output was observed, and its size in bytes
+    # Time at which growth of the output was observed, and its size in bytes.
+    growth: Sequence[tuple[float, int]]
 
 
 def kind_of_line(line: bytes) -> str:

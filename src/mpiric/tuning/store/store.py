@@ -190,9 +190,8 @@ def make_directory(path: Path) -> None:
     if is_default:
         user_store.parent.mkdir(parents=True, exist_ok=True)
         user_store.mkdir(mode=0o700, exist_ok=True)
-        with suppress(
-            OSError
-        ):  # a link, or owned by another user: XDG_STATE_HOME may name a shared directory
+        # It may be a link, or owned by another user: XDG_STATE_HOME may name a shared directory.
+        with suppress(OSError):
             descriptor = open_directory(user_store)
             try:
                 mode = stat.S_IMODE(os.fstat(descriptor).st_mode)

@@ -84,9 +84,8 @@ def build_attempt(
             done = _in(tree, candidate.merge, environment, toolchain)
         if done.status == 0:
             shutil.rmtree(tree)
-            shutil.copytree(
-                request.root, tree, symlinks=True
-            )  # profiles are found by the path of the objects
+            # Profiles are found by the path of the objects.
+            shutil.copytree(request.root, tree, symlinks=True)
             shims(candidate, directory / "bin", candidate.flags)
             done = _in(tree, request.build, environment, toolchain)
     output = done.printed + done.errors
@@ -116,7 +115,7 @@ def error_line(text: str) -> str:
 class BuiltPrograms:
     """Measures the programs of several builds, each in its tree; their outputs must be equal.
 
-    A configuration names a build; that of `BASELINE` is the first one whose runs were successful.
+    A configuration names a build; `BASELINE` names the first build whose runs were successful.
     """
 
     def __init__(self, labs: Mapping[str, Lab]) -> None:

@@ -100,9 +100,8 @@ def prepare_command(
         targets = [*(t for t in targets if t != "cluster"), *machines(driver.identity.machine)]
     build_options = reading.read(expanded, targets, driver.identity.machine, driver.name_of)
     build_options = reading.from_environment(build_options, options, toolchain.environ)
-    if any(
-        word.startswith(("-flto", "-ipo")) for word in build_options.arguments
-    ):  # else the families need not be read
+    # The families are read only if an option is present that may have to be removed.
+    if any(word.startswith(("-flto", "-ipo")) for word in build_options.arguments):
         build_options = reading.without_intermediate(build_options, driver.family.flag_list("intermediate"))
     return PreparedCommand(driver, build_options, parse_compiler_command(build_options.arguments), on_cluster)
 

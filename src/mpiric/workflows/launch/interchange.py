@@ -24,11 +24,12 @@ from mpiric.model.translation import (
 from mpiric.workflows.launch.conformance import conforming
 from mpiric.workflows.launch.loadable import two_families
 
+# Prefixes of internal symbols that a Fortran library imports from its C library.
 _INSIDE = (
     "MPII_",
     "MPIR_",
     "impi_",
-)  # prefixes of internal symbols that a Fortran library imports from its C library
+)
 
 
 def ready_to_serve(
@@ -202,7 +203,7 @@ def fortran_parts(
     """
     required = set(names) & set(FORTRAN_NAMES.get(program, ()))
     modules = [name for name in sorted(names) if is_module_library(name)]
-    if absent := [name for name in modules if not _found(name, files)]:
+    if absent := [name for name in modules if not _library_path(name, files)]:
         return FortranParts(
             missing=f"{', '.join(absent)} is not found: the modules of its compiler are in it"
         )
@@ -215,7 +216,7 @@ def fortran_parts(
             if library_path
             else FortranParts(missing="its Fortran library is not built here")
         )
-    program_library = _found(sorted(required)[0], files)
+    program_library = _library_path(sorted(required)[0], files)
     if program_library and _works_above(program_library, stand_in, host):
         return FortranParts()
     if not library_path:
@@ -228,7 +229,7 @@ def fortran_parts(
     return FortranParts(is_own=True)
 
 
-def _found(name: str, files: Collection[str]) -> str:
+def _library_path(name: str, files: Collection[str]) -> str:
     """Return the path of a library among the files; mapped files have the full version in their name."""
     return next((path for path in files if path.startswith("/") and basename(path).startswith(name)), "")
 

@@ -103,7 +103,7 @@ def without_missing(
         sentences.append(_sentence("network-library", library, f"{situation.mpi.label} is built without it"))
     needs = _needs(configuration, situation)
     patterns = [path for _, need in needs for path in need.paths]
-    matches_by_host = _look(patterns, situation, host, launches=launches) if patterns else {}
+    matches_by_host = _find_files(patterns, situation, host, launches=launches) if patterns else {}
     first = 0
     for knob, need in needs:
         numbers = set(range(first, first + len(need.paths)))
@@ -145,7 +145,7 @@ def _needs(configuration: Configuration, situation: Situation) -> list[tuple[str
     return needs
 
 
-def _look(
+def _find_files(
     patterns: list[str], situation: Situation, host: Host, *, launches: bool
 ) -> Mapping[str, frozenset[int]]:
     """Return the numbers of the matching patterns by host; only this host if nodes cannot be reached."""

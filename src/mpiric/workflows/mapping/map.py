@@ -38,7 +38,7 @@ def map_ranks(request: MapRequest, host: Host) -> Mapped:
     """Find an order that is at least as good as the current one, and predict its effects."""
     graph, tree = request.graph, request.machine.tree
     capacity = _capacity(request)
-    slots_before = _given(request, capacity)
+    slots_before = _slots_before(request, capacity)
     settings = EngineSettings(
         preset=request.preset,
         objective=engine_task(request.objective, graph, tree).objective,
@@ -134,7 +134,7 @@ def _capacity(request: MapRequest) -> int:
     return max(share, allowed, int(request.graph.rank_weights.max()), 1)
 
 
-def _given(request: MapRequest, capacity: int) -> Numbers:
+def _slots_before(request: MapRequest, capacity: int) -> Numbers:
     """Return the current order; by default ranks in the launcher's order, equally many per slot."""
     ranks, slots = request.graph.size, request.machine.tree.slots
     if request.slots_before is None:

@@ -48,7 +48,7 @@ def entry_of(job: Job, host: Host) -> PackEntry:
             hint="pack each by itself, and start the packs with ':' between them",
         )
     argv = job.program
-    path = _found(argv[0], job, host)
+    path = _program_path(argv[0], job, host)
     if host.elf(path) is None:
         interpreter = _shebang(path, host)
         if not interpreter:
@@ -66,7 +66,7 @@ def _of_script(path: str, interpreter: Sequence[str], job: Job, host: Host) -> P
     command = list(interpreter)
     if command[0].rsplit("/", 1)[-1] == _ENVIRONMENT:
         command = [word for word in command[1:] if not word.startswith("-") and "=" not in word]
-    program = _found(command[0], job, host) if command else ""
+    program = _program_path(command[0], job, host) if command else ""
     if not program or not _is_python(program):
         raise MismatchError(
             f"{path} is a script of {' '.join(interpreter)}, so that the programs it starts are unknown",
@@ -88,7 +88,7 @@ def _of_python(path: str, arguments: Sequence[str], job: Job, host: Host) -> Pac
             return PackEntry(path, job.program[: 1 + len(options)], tuple(options), is_python=True)
     if not remaining or remaining[0] == "-":
         raise MismatchError(f"{path} is started without a script", hint="name one: -- mpirun python solve.py")
-    script = _found(remaining[0], job, host, by_path=False)
+    script = _program_path(remaining[0], job, host, by_path=False)
     return PackEntry(path, job.program[: 2 + len(options)], tuple(options), script, is_python=True)
 
 
@@ -96,7 +96,7 @@ def _is_python(path: str) -> bool:
     return path.rsplit("/", 1)[-1].rstrip("0123456789.").startswith("python")
 
 
-def _found(word: str, job: Job, host: Host, *, by_path: bool = True) -> str:
+def _program_path(word: str, job: Job, host: Host, *, by_path: bool = True) -> str:
     located = (host.which(word, by_shell=True) or "") if by_path and "/" not in word else word
     path = located if located.startswith("/") or not located else f"{job.working_directory}/{located}"
     if not path or not host.is_file(path):

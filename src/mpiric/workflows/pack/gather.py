@@ -102,7 +102,10 @@ def gather(entry: PackEntry, job: Job, recipe: PackedRecipe, more: Sequence[Path
     """Return the content, and the reasons for excluded files. Raises NotFoundError for a missing file."""
     python = python_parts(entry, job.working_directory, host) if entry.is_python else None
     program = Content(inside(entry.executable), host.real_path(entry.executable), ContentKind.PROGRAM)
-    program_files = (*(python.contents if python else (program,)), *_given(more, job.working_directory))
+    program_files = (
+        *(python.contents if python else (program,)),
+        *_contents_of_option(more, job.working_directory),
+    )
     preloads = tuple(path for path in recipe.preload if not _is_own(path))
     elfs = [content for content in program_files if content.source and host.elf(content.source)]
     needed = (*(content.source for content in elfs if content.required), *preloads)
@@ -133,7 +136,7 @@ def gather(entry: PackEntry, job: Job, recipe: PackedRecipe, more: Sequence[Path
     )
 
 
-def _given(more: Sequence[Path], working_directory: str) -> tuple[Content, ...]:
+def _contents_of_option(more: Sequence[Path], working_directory: str) -> tuple[Content, ...]:
     paths = tuple(Path(working_directory, path) for path in more)
     for path in paths:
         if not exists(path):

@@ -159,11 +159,11 @@ def _line(job: Job, prepared: PreparedRun, recipe: PackedRecipe, entry: PackEntr
     )
     packed = replace(job, segments=segments)
     if not prepared.applied:
-        return sh_command((*job.prefix, *job.launcher_words, *_words(packed)))
+        return sh_command((*job.prefix, *job.launcher_words, *_argv_after_launcher(packed)))
     return render(recipe.for_launcher, replace(prepared.applied.situation, job=packed)).shell_line()
 
 
-def _words(job: Job) -> tuple[str, ...]:
+def _argv_after_launcher(job: Job) -> tuple[str, ...]:
     argv: list[str] = []
     for number, segment in enumerate(job.segments):
         argv += [":"] if number else []

@@ -138,10 +138,10 @@ def _of_settings(done: Profiled, host: Host) -> Iterator[Finding]:
     except MpiricError:
         return  # the MPI library is unknown, so that its settings cannot be judged
     yield from hint_file_findings(situation, host)
-    yield from findings_of(_seen(situation, done, host))
+    yield from findings_of(_with_recorded_ranks(situation, done, host))
 
 
-def _seen(situation: Situation, done: Profiled, host: Host) -> Situation:
+def _with_recorded_ranks(situation: Situation, done: Profiled, host: Host) -> Situation:
     """Return the situation with the recorded ranks."""
     if done.record is None or not done.record.ranks:
         return situation

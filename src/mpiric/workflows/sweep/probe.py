@@ -50,9 +50,8 @@ def run_launch(
         Path(name).read_text(errors="replace") if name and exists(name) else ""
         for name in (trial.stdout, trial.stderr)
     )
-    rows = tuple(
-        json_lines(out)
-    )  # complete lines only, since the last line of an ended launch may be cut off
+    # Complete lines only, since the last line of an ended launch may be cut off.
+    rows = tuple(json_lines(out))
     if trial.outcome is not Outcome.OK:
         output = " ".join((err or out or trial.reason).split())[-300:]
         line = render(Configuration(), situation, around).shell_line()[:300]

@@ -57,9 +57,8 @@ class MarkOptions:
     after_s: float = 0.0  # earliest time of a marker in a run
     length_s: float | None = None  # duration of the production run to forecast
     named: NamedMark | None = None  # marker of --mark
-    fixed: tuple[MarkPair, MarkWindow, str] | None = (
-        None  # markers of an interrupted tune or a baseline, and the reason
-    )
+    # Markers of an interrupted tune or a baseline, and the reason.
+    fixed: tuple[MarkPair, MarkWindow, str] | None = None
     required: bool = False  # complete runs would be useless
     whole_marks: int | None = None  # number of calls in a complete run of an interrupted tune
 
@@ -131,14 +130,14 @@ def learn_marks(lab: Lab, host: Host, records: Path, options: MarkOptions) -> Pl
         pace = pace.seen_until(watch.seen_s)  # a busy node may take long to end the ranks
     result = watch.proposal(pace, why, at_end=True)
     if result.window is None or result.choice.key is None:
-        raise NoMarksError(result.choice.why, _whole(trial, recorded))
+        raise NoMarksError(result.choice.why, _complete_run(trial, recorded))
     is_free = options.named is None and not options.required
     if is_free and not trial.came_early and trial.wall_s <= options.long_s:
         # The first run was longer: it compiled code for later runs, or was disturbed.
-        raise NoMarksError(f"a second run took {trial.wall_s:.3g} s only", _whole(trial, recorded))
+        raise NoMarksError(f"a second run took {trial.wall_s:.3g} s only", _complete_run(trial, recorded))
     if is_free and is_most_of(result.window, trial):
         until_s = f"a run to the mark takes {result.window.last_s:.3g} s, a whole one {trial.wall_s:.3g} s"
-        raise NoMarksError(until_s, _whole(trial, recorded))
+        raise NoMarksError(until_s, _complete_run(trial, recorded))
     numbers = result.window.first, result.window.last
     pair = MarkPair(result.choice.key, *numbers, on_rank_0_alone=result.choice.on_rank_0_alone)
     reasons = [result.choice.why, *(_describe(pair.key, recorded, watch, host) if recorded else ())]
@@ -153,7 +152,7 @@ def learn_marks(lab: Lab, host: Host, records: Path, options: MarkOptions) -> Pl
     )
 
 
-def _whole(trial: Trial, recorded: Recorded | None) -> Recordings | None:
+def _complete_run(trial: Trial, recorded: Recorded | None) -> Recordings | None:
     """Return the run that was looked at if it came to its end."""
     return None if trial.came_early else Recordings((trial,), (recorded,) if recorded else ())
 

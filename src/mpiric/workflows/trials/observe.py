@@ -34,10 +34,11 @@ from mpiric.workflows.trials.recorded_runs import not_recorded, observed_behavio
 _WITHOUT_NAME = "without --mark, mpiric looks for a step marker, and runs to the end without one"
 _MPMD = "; its ranks run several programs (MPMD), each with separate calls"
 _WITHOUT_MPI = "the program makes no MPI call: only settings that need none are tried"
+# Durations of later looks relative to the first, which ended before the ranks were up.
 _LATER_LOOKS = (
     3.0,
     6.0,
-)  # durations of later looks relative to the first, which ended before the ranks were up
+)
 _LONG_S = 120.0  # a program that takes longer is looked at twice, not three times
 
 
@@ -60,9 +61,8 @@ class Observing:
     allowed: Allowed = EVERYTHING
     compare: bool = False  # whether later runs have to print and write what these do
     records: Path | None = None  # directory for records of its runs; None: they are not recorded
-    mark_options: MarkOptions | None = (
-        None  # end the runs of a long program at a step marker; None: complete runs
-    )
+    # End the runs of a long program at a step marker; None: complete runs.
+    mark_options: MarkOptions | None = None
     budget: Budget | None = None  # runs to the end are made for as long as it lasts; None: without limit
 
 
@@ -92,13 +92,12 @@ def observe(lab: Lab, parsed: ParsedJob, host: Host, narrator: Narrator, how: Ob
         yield from runs.to_the_end()
     required = options is not None and options.required
     is_long = not runs.whole or required
-    if (
-        options is not None and len(runs.untouched_runs) > 1
-    ):  # a later look may have seen the whole of a long run
+    # A later look may have seen the whole of a long run.
+    if options is not None and len(runs.untouched_runs) > 1:
         is_long = is_long or runs.wall_s > options.long_s
     if not is_long and len(runs.untouched_runs[0].ranks) < ranks and runs.that_fit(2):
         yield from runs.untouched()  # a short run may end before all its ranks are seen
-    observation = _seen(runs, parsed, host)
+    observation = _observation(runs, parsed, host)
     mpi = resolve_mpi(parsed, observation, host)
     parsed = serving(parsed, mpi, observation, host)
     lab.situation = situation = situation_of(parsed, mpi, observation, allowed, host)
@@ -117,7 +116,7 @@ def observe(lab: Lab, parsed: ParsedJob, host: Host, narrator: Narrator, how: Ob
             if not runs.whole:
                 yield from runs.to_the_end(marks_why)
     yield from _run_whole(runs, lab, host, records)
-    situation = replace(situation, observation=_seen(runs, parsed, host))
+    situation = replace(situation, observation=_observation(runs, parsed, host))
     notes = runs.recorded.notes
     if records is not None and _makes_no_mpi_call(runs, situation.observation, records):
         situation = replace(situation, observation=replace(situation.observation, uses_mpi=False))
@@ -199,7 +198,7 @@ def _at_marks(marks: FoundMarks, lab: Lab, options: MarkOptions, *, compare: boo
     return Observed(situation, originals, recorded, notes, marks=marks)
 
 
-def _seen(runs: OriginalRuns, parsed: ParsedJob, host: Host) -> Observation:
+def _observation(runs: OriginalRuns, parsed: ParsedJob, host: Host) -> Observation:
     """Return the observation of untouched runs; the ranks of recorded ones also load the runtime."""
     fullest = max(reversed(runs.untouched_runs), key=lambda trial: len(trial.ranks))
     ranks = fullest.ranks or expected_ranks(parsed, host)

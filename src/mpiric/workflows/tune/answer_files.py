@@ -10,12 +10,12 @@ from mpiric.lab.recording import Recorded
 from mpiric.model.behaviour import Behaviour
 from mpiric.model.configuration import Configuration
 from mpiric.model.file_rules import parse_hints, parse_layouts, write_layout
+from mpiric.model.quoting import one_line
 from mpiric.model.storage import FileLayout
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.model.tuned import FileTimes
 from mpiric.profile.hints import Hints, read_hints
 from mpiric.storage import layouts_of
-from mpiric.tuning.equivalence.output_files import printable_name
 from mpiric.workflows.tune.state import TuneState
 
 InForce = dict[str, dict[str, tuple[str, str | None]]]
@@ -149,7 +149,7 @@ def written_outside(
 
 def _names(paths: Collection[str]) -> str:
     more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
-    return ", ".join(printable_name(path) for path in sorted(paths)[:_NAMED]) + more
+    return ", ".join(one_line(path) for path in sorted(paths)[:_NAMED]) + more
 
 
 def leads_outside(path: str) -> bool:

@@ -40,10 +40,11 @@ from mpiric.workflows.trials.users_lab import users_lab
 
 _EXPLORING = 0.6  # share of the time; confirmation takes the remaining time
 _LEAST_S = 5.0  # shortest useful benchmark
+# Time limit of a launch: factor of a launch with the library's choice, plus slack.
 _PATIENCE, _START_S = (
     4.0,
     5.0,
-)  # time limit of a launch: factor of a launch with the library's choice, plus slack
+)
 
 
 @dataclass(frozen=True)

@@ -98,7 +98,7 @@ def _answers(
     """
     answers: dict[str, Skip | Try] = {}
     for name, knob in knobs.all_knobs().items():
-        if not _wanted(knob, only, without):
+        if not _is_selected(knob, only, without):
             continue
         answer = answers[name] = knobs.consider(knob, situation)
         if isinstance(answer, Skip):
@@ -137,12 +137,12 @@ def withheld(situation: Situation, only: Sequence[str], without: Sequence[str]) 
         more = tuple(
             knob
             for knob in knobs.to_try(freer)
-            if knob not in tried and _wanted(knobs.all_knobs()[knob], only, without)
+            if knob not in tried and _is_selected(knobs.all_knobs()[knob], only, without)
         )
         by_option |= {f"--allow-{name}": more} if more else {}
     return by_option
 
 
-def _wanted(knob: Knob, only: Sequence[str], without: Sequence[str]) -> bool:
+def _is_selected(knob: Knob, only: Sequence[str], without: Sequence[str]) -> bool:
     names = knob.chosen_by
     return (not only or bool(names.intersection(only))) and names.isdisjoint(without)

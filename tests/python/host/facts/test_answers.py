@@ -25,7 +25,7 @@ def ask(place: Path, **options) -> str:
     return LocalHost().run_cached([str(place / "count")], [str(place / "library")], **options).stdout.strip()
 
 
-def kept(place: Path) -> list[Path]:
+def cached_files(place: Path) -> list[Path]:
     return list((place / "cache").rglob("*.json"))
 
 
@@ -63,13 +63,13 @@ def test_the_answer_for_a_missing_file_is_not_cached(place):
 def test_failures_are_not_kept(place):
     (place / "count").write_text("#!/bin/sh\nexit 1\n")
     ask(place)
-    assert not kept(place)
+    assert not cached_files(place)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"key": 1}', "null"])
 def test_a_damaged_answer_is_refreshed_and_replaced(place, text):
     ask(place)
-    kept(place)[0].write_text(text)
+    cached_files(place)[0].write_text(text)
     assert [ask(place), ask(place)] == ["2", "2"]
 
 

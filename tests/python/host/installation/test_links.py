@@ -16,31 +16,31 @@ def target(tmp_path: Path) -> str:
     return str(tmp_path / "libmpich.so.12")
 
 
-def made(tmp_path: Path, target: str) -> Path:
+def link_directory(tmp_path: Path, target: str) -> Path:
     links = {"libmpi.so.12": target}
     return Path(linked_directory("mpich-4.0.2", links, {"XDG_DATA_HOME": str(tmp_path / "data")}))
 
 
 def test_the_library_is_found_under_the_other_name(tmp_path, target):
-    assert (made(tmp_path, target) / "libmpi.so.12").read_text() == "library"
+    assert (link_directory(tmp_path, target) / "libmpi.so.12").read_text() == "library"
 
 
 def test_the_directory_is_the_same_the_next_time(tmp_path, target):
-    assert made(tmp_path, target) == made(tmp_path, target)
+    assert link_directory(tmp_path, target) == link_directory(tmp_path, target)
 
 
 def test_a_library_of_the_same_label_elsewhere_gets_a_directory_of_its_own(tmp_path, target):
-    assert made(tmp_path, target) != made(tmp_path, "/opt/mpich/lib/libmpich.so.12")
+    assert link_directory(tmp_path, target) != link_directory(tmp_path, "/opt/mpich/lib/libmpich.so.12")
 
 
 @pytest.mark.parametrize("damage", [Path.unlink, lambda path: (path.unlink(), path.write_text("rubbish"))])
 def test_a_damaged_link_is_repaired(tmp_path, target, damage):
-    damage(made(tmp_path, target) / "libmpi.so.12")
-    assert str((made(tmp_path, target) / "libmpi.so.12").readlink()) == target
+    damage(link_directory(tmp_path, target) / "libmpi.so.12")
+    assert str((link_directory(tmp_path, target) / "libmpi.so.12").readlink()) == target
 
 
 def test_a_directory_of_links_holds_only_them(tmp_path, target):
-    assert [path.name for path in made(tmp_path, target).iterdir()] == ["libmpi.so.12"]
+    assert [path.name for path in link_directory(tmp_path, target).iterdir()] == ["libmpi.so.12"]
 
 
 def test_a_home_that_cannot_be_written_gives_way_to_the_temporary_directory(tmp_path, target, monkeypatch):

@@ -45,7 +45,7 @@ def test_only_the_chosen_part_is_unpacked_and_moved(wheel, tmp_path):
 
 
 def test_a_file_with_a_wrong_digest_is_refused(tmp_path):
-    wheel = write_wheel(tmp_path, "tiny-mpi", "1.0", FILES, lie="libmpi.so.12")
+    wheel = write_wheel(tmp_path, "tiny-mpi", "1.0", FILES, wrong_hash="libmpi.so.12")
     with pytest.raises(MpiricError, match=r"damaged: .*libmpi"):
         unpack_wheel(wheel, tmp_path / "p", ALL)
 

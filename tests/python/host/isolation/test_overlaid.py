@@ -53,7 +53,7 @@ def attack_as(
         environment = {**os.environ, **variables}
         return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
 
-    def seen(*scripts: str) -> dict[str, object]:
+    def report_of(*scripts: str) -> dict[str, object]:
         done = run(*scripts)
         assert done.returncode == 0, done.stderr
         output = json.loads(done.stdout)
@@ -64,7 +64,7 @@ def attack_as(
     if user == "root" and os.geteuid() != 0:
         pytest.skip("needs root")
     as_nobody = request.getfixturevalue("as_nobody") if user != "root" else None
-    return seen
+    return report_of
 
 
 @pytest.fixture(params=["root", "nobody"])

@@ -55,7 +55,7 @@ def test_a_file_with_a_newline_in_its_name_is_compared_and_named_on_one_line(tmp
     assert expected.compare(files_in(_run(tmp_path, "same", {"new\nline": b"\0one"}))) is None
     disagreement = expected.compare(files_in(_run(tmp_path, "other", {"new\nline": b"\0two"})))
     assert disagreement is not None
-    assert "'new?line' differs" in disagreement.sentence
+    assert "'new\\nline' differs" in disagreement.sentence
 
 
 def test_a_time_in_a_text_file_that_was_equal_by_chance_is_not_a_disagreement(tmp_path: Path) -> None:

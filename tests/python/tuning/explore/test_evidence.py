@@ -45,7 +45,7 @@ def test_deaths_alone_prove_nothing_in_either_direction():
 
 
 def test_a_job_killed_late_counts_by_the_marks_that_both_came_to():
-    late = replace(end(0.04, marks=300, asked=True), status=143)
+    late = replace(end(0.04, marks=300, was_asked=True), status=143)
     grows = [0.05 * n for n in range(1, 301)] + [15 + 0.5 * n for n in range(1, 701)]
     assert ORIGINAL.pace is not None
     original = replace(ORIGINAL, pace=replace(ORIGINAL.pace, stride=1, calls=1000, times_s=tuple(grows)))
@@ -79,7 +79,7 @@ def test_a_nan_that_the_original_does_not_print_ends_exploring():
     [
         (end(status=3), end(status=3)),
         (ORIGINAL, end(status=143)),
-        (ORIGINAL, end(status=1, asked=True)),
+        (ORIGINAL, end(status=1, was_asked=True)),
         (ORIGINAL, end(status=None)),
         (ORIGINAL, end(None, status=1)),
         (None, end(status=3)),

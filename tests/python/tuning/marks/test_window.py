@@ -96,7 +96,7 @@ def test_the_window_is_within_the_observation_of_all_runs(count, other, each_s, 
 
 
 def test_calls_of_a_set_up_that_outnumber_those_of_the_steps_do_not_hide_their_pace():
-    def seen(seed: int):
+    def pace_with_slow_end(seed: int):
         random = Random(seed)
         at_s, times = 0.5, []
         for number in range(4000):
@@ -104,7 +104,7 @@ def test_calls_of_a_set_up_that_outnumber_those_of_the_steps_do_not_hide_their_p
             at_s += (0.0005 if number < 3600 else 0.05) * random.lognormvariate(0, 0.02)
         return key_pace(key(), times)
 
-    window = choose_window([seen(seed) for seed in range(3)], BUDGET_S)
+    window = choose_window([pace_with_slow_end(seed) for seed in range(3)], BUDGET_S)
     assert window.per_mark_s == pytest.approx(0.05, rel=0.05)
     assert window.first > 3600
     assert window.growth == 0.0

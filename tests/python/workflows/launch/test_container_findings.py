@@ -22,7 +22,7 @@ LOADS = ("libmpi.so.12 => /usr/lib/libmpi.so.12 (0x7f)",)
 WELL = Inside((RANK, RANK), LOADS, ())
 
 
-def found(
+def fixes_by_finding(
     inside: Inside, parsed_machine=HERE, options: tuple[str, ...] = (), **environment: str
 ) -> Mapping[str, str]:
     """Finding → fix, under MPICH's mpiexec with Charliecloud."""
@@ -34,11 +34,11 @@ def found(
 
 
 def test_a_container_that_shares_all_of_the_host_is_well():
-    assert found(WELL) == {}
+    assert fixes_by_finding(WELL) == {}
 
 
 def test_a_user_namespace_for_each_rank_cuts_cma_off():
-    fix = found(replace(WELL, ranks=(RANK, {**RANK, "user": "user:[2]"})))["container-cma"]
+    fix = fixes_by_finding(replace(WELL, ranks=(RANK, {**RANK, "user": "user:[2]"})))["container-cma"]
     assert fix.startswith("ch-run --join")
     assert "MPIR_CVAR_CH4_CMA_ENABLE=0" in fix
 
@@ -46,30 +46,32 @@ def test_a_user_namespace_for_each_rank_cuts_cma_off():
 @pytest.mark.parametrize(("options", "ids"), [(("-ppn", "1"), set()), (("-ppn", "2"), {"container-cma"})])
 def test_cma_does_not_matter_to_a_rank_that_is_alone_on_its_node(options, ids):
     apart = replace(WELL, ranks=(RANK, {**RANK, "user": "user:[2]"}))
-    assert set(found(apart, options=options)) == ids
+    assert set(fixes_by_finding(apart, options=options)) == ids
 
 
 def test_a_shared_memory_of_its_own_is_noticed():
-    assert set(found(replace(WELL, ranks=({**RANK, "shm": "99:1"},) * 2))) == {"container-shm"}
+    assert set(fixes_by_finding(replace(WELL, ranks=({**RANK, "shm": "99:1"},) * 2))) == {"container-shm"}
 
 
 def test_ranks_without_their_launchers_variables_are_singletons():
-    assert set(found(replace(WELL, ranks=({**RANK, "variables": ""},) * 2))) == {"container-singletons"}
+    assert set(fixes_by_finding(replace(WELL, ranks=({**RANK, "variables": ""},) * 2))) == {
+        "container-singletons"
+    }
 
 
 def test_ranks_with_lost_variables_are_not_singletons():
     lost = {key: value for key, value in RANK.items() if key != "variables"}
-    assert found(replace(WELL, ranks=(lost, lost))) == {}
+    assert fixes_by_finding(replace(WELL, ranks=(lost, lost))) == {}
 
 
 def test_a_program_of_another_abi_than_the_launchers_is_noticed():
-    fix = found(replace(WELL, linker=("libmpi.so.40 => not found",)))["container-abi"]
+    fix = fixes_by_finding(replace(WELL, linker=("libmpi.so.40 => not found",)))["container-abi"]
     assert "openmpi family" in fix
 
 
 @pytest.mark.parametrize("name", ["libmpi.so.1", "libmpich.so.10"])
 def test_a_program_with_an_older_abi_than_all_launchers_is_reported(name):
-    fix = found(replace(WELL, linker=(f"{name} => /usr/lib/{name} (0x7f)",)))["container-abi"]
+    fix = fixes_by_finding(replace(WELL, linker=(f"{name} => /usr/lib/{name} (0x7f)",)))["container-abi"]
     assert "with the image's launcher" in fix
 
 
@@ -77,7 +79,9 @@ NEWER = "/mnt/0/lib/libmpi.so.12: /lib/libc.so.6: version `GLIBC_2.34' not found
 
 
 def test_a_library_of_the_host_in_an_older_image_is_noticed():
-    fix = found(replace(WELL, linker=(*LOADS, NEWER.format("/mnt/0/lib/libmpi.so.12"))))["container-glibc"]
+    fix = fixes_by_finding(replace(WELL, linker=(*LOADS, NEWER.format("/mnt/0/lib/libmpi.so.12"))))[
+        "container-glibc"
+    ]
     assert "glibc 2.34 or newer" in fix
 
 
@@ -90,13 +94,15 @@ def test_a_library_of_the_host_in_an_older_image_is_noticed():
 )
 def test_a_preload_of_the_site_that_breaks_the_image_is_noticed(line):
     inside = replace(WELL, ranks=(), messages=(line,))
-    assert found(inside, LD_PRELOAD="/s/x.so") == {"container-preload": "ch-run --unset-env=LD_PRELOAD"}
+    assert fixes_by_finding(inside, LD_PRELOAD="/s/x.so") == {
+        "container-preload": "ch-run --unset-env=LD_PRELOAD"
+    }
 
 
 def test_a_network_that_is_not_reached_from_inside_is_noticed():
-    assert set(found(WELL, machine())) == {"container-tcp"}
+    assert set(fixes_by_finding(WELL, machine())) == {"container-tcp"}
     reached = {**RANK, "devices": "uverbs0", "verbs": "/usr/lib/libibverbs.so.1"}
-    assert found(replace(WELL, ranks=(reached, reached)), machine()) == {}
+    assert fixes_by_finding(replace(WELL, ranks=(reached, reached)), machine()) == {}
 
 
 def test_fixes_belong_to_existing_engines():

@@ -55,16 +55,16 @@ def hydra(line: str, host: Site):
 def test_names_on_another_network_are_found_and_written(form):
     host = site(form)
     job = hydra("mpiexec -f hosts -n 4 ./app", host)
-    found = host_names(job, NICS, host)
-    assert found.network == "eth0"
-    assert found.names_by_interface == {"ib0": {name: form.format(host=name) for name in ("kp001", "kp002")}}
+    names = host_names(job, NICS, host)
+    assert names.network == "eth0"
+    assert names.names_by_interface == {"ib0": {name: form.format(host=name) for name in ("kp001", "kp002")}}
 
 
 def test_the_way_back_to_the_plain_names_is_found():
     host = site("{host}.ipoib")
-    found = host_names(hydra("mpiexec -hosts kp001.ipoib,kp002.ipoib -n 4 ./app", host), NICS, host)
-    assert found.network == "ib0"
-    assert found.names_by_interface == {"eth0": {"kp001.ipoib": "kp001", "kp002.ipoib": "kp002"}}
+    names = host_names(hydra("mpiexec -hosts kp001.ipoib,kp002.ipoib -n 4 ./app", host), NICS, host)
+    assert names.network == "ib0"
+    assert names.names_by_interface == {"eth0": {"kp001.ipoib": "kp001", "kp002.ipoib": "kp002"}}
 
 
 def test_a_form_that_not_every_host_has_is_none():

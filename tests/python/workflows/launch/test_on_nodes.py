@@ -33,15 +33,15 @@ class Nodes:
         return Completed(0, self.answers, "")
 
 
-def left(values, host, *, launches=True, nodes=2, **changes):
+def remaining_settings(values, host, *, launches=True, nodes=2, **changes):
     case = replace(situation(MPICH, ranks=4, nodes=nodes), **changes)
     usable, sentences = without_missing(Configuration.of(values), case, host, launches=launches)
     return usable.as_dict(), sentences
 
 
 def test_settings_for_missing_hardware_are_left_out():
-    assert left(LO, Nodes(), launches=False) == (LO, [])
-    usable, (sentence,) = left(FAST0, Nodes(), launches=False)
+    assert remaining_settings(LO, Nodes(), launches=False) == (LO, [])
+    usable, (sentence,) = remaining_settings(FAST0, Nodes(), launches=False)
     assert usable == {"binding": "core"}
     assert sentence.startswith("network-interface=fast0 is left out: ")
     assert "no network interface fast0" in sentence
@@ -49,28 +49,28 @@ def test_settings_for_missing_hardware_are_left_out():
 
 def test_the_nodes_of_the_job_decide_and_are_named():
     host = Nodes("mpiric-node n1 0 .\n1: mpiric-node n2 0 .\n")
-    assert left(FAST0, host) == (FAST0, [])
+    assert remaining_settings(FAST0, host) == (FAST0, [])
     assert "sh" in host.launched
-    usable, (sentence,) = left(FAST0, Nodes("mpiric-node n1 0 .\nmpiric-node n2 .\n"))
+    usable, (sentence,) = remaining_settings(FAST0, Nodes("mpiric-node n1 0 .\nmpiric-node n2 .\n"))
     assert "network-interface" not in usable
     assert "n2: no network interface fast0" in sentence
 
 
 def test_nodes_that_do_not_answer_leave_it_to_this_host():
-    assert "network-interface" in left(LO, Nodes(""))[0]
-    assert "network-interface" not in left(FAST0, Nodes(""))[0]
+    assert "network-interface" in remaining_settings(LO, Nodes(""))[0]
+    assert "network-interface" not in remaining_settings(FAST0, Nodes(""))[0]
 
 
 def test_nothing_is_started_for_settings_that_name_nothing():
     host = Nodes()
-    assert left({"binding": "core"}, host) == ({"binding": "core"}, [])
+    assert remaining_settings({"binding": "core"}, host) == ({"binding": "core"}, [])
     assert host.launched is None
 
 
 def test_a_transport_that_the_library_was_built_without():
     without = replace(MPICH.capabilities, network_libraries=("ofi",))
     library = replace(MPICH, capabilities=without)
-    usable, (sentence,) = left({"network-library": "ucx"}, Nodes(), mpi=library)
+    usable, (sentence,) = remaining_settings({"network-library": "ucx"}, Nodes(), mpi=library)
     assert usable == {}
     assert f"{library.label} is built without it" in sentence
 

@@ -53,8 +53,8 @@ def test_one_with_other_rights_than_the_users_is_named(facts):
 
 
 def test_one_for_another_processor_is_named():
-    told = why(replace(PLAIN, processor="aarch64"))
-    assert told == f"{APP} is for aarch64, and this machine's libraries are for x86_64"
+    reason = why(replace(PLAIN, processor="aarch64"))
+    assert reason == f"{APP} is for aarch64, and this machine's libraries are for x86_64"
 
 
 def test_two_families_in_one_process_are_named():

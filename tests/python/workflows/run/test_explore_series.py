@@ -21,7 +21,7 @@ from mpiric.workflows.run.explore_series import (
 HERE = ReplayHost.load(Path(__file__).parents[3] / "data/machines/debian12.json")
 
 
-def begun(directory, block=1):
+def begin_job(directory, block=1):
     return beginning_job(Assignment(block, Side.RECIPE), "inputs", directory, HERE)
 
 
@@ -32,14 +32,14 @@ def test_two_jobs_at_once_write_one_after_the_other(tmp_path):
         with open_ledger(tmp_path / "a", mark="x") as log:
             held.set()
             released.wait(5)
-            log.append("began", begun_fields(begun(tmp_path, 1)))
+            log.append("began", begun_fields(begin_job(tmp_path, 1)))
 
     other = threading.Thread(target=hold)
     other.start()
     held.wait(5)
     threading.Timer(0.2, released.set).start()
     with open_ledger(tmp_path / "a", mark="x") as log:
-        log.append("began", begun_fields(begun(tmp_path, 2)))
+        log.append("began", begun_fields(begin_job(tmp_path, 2)))
     other.join()
     assert [job.block for job in ledger_in(tmp_path / "a").jobs] == [1, 2]
 
@@ -55,7 +55,7 @@ def test_a_ledger_that_stays_locked_is_an_error(tmp_path, monkeypatch):
 
 
 def test_jobs_without_a_process_are_settled_and_running_ones_are_not(tmp_path):
-    alive, ended = begun(tmp_path / "a"), begun(tmp_path / "a")
+    alive, ended = begin_job(tmp_path / "a"), begin_job(tmp_path / "a")
     ended = type(ended)(**{**vars(ended), "process": (os.getpid(), 1.0)})  # the number was given away again
     with open_ledger(tmp_path / "a") as log:
         for job in (alive, ended):

@@ -32,7 +32,7 @@ class Slurm(SlurmHost):
         self.largest, self.queue, self.taken = largest, queue, 0
 
     def run(self, argv, **_):
-        self.asked.append(tuple(argv))
+        self.commands.append(tuple(argv))
         if argv[0] == "scontrol":
             return Completed(0, "MaxArraySize            = 1001\n", "")
         if argv[0] == "squeue":
@@ -47,7 +47,7 @@ class Slurm(SlurmHost):
 
     @property
     def submitted(self):
-        return [argv for argv in self.asked if argv[0] == "sbatch"]
+        return [argv for argv in self.commands if argv[0] == "sbatch"]
 
 
 def options(argv, name):
@@ -132,7 +132,7 @@ def test_the_job_after_is_dropped_once_an_element_has_done_its_work(tmp_path):
     array_round = planned(tmp_path, 2)
     submit_round(array_round, Spread(2), host, str)
     drop_after(array_round, host)
-    assert host.asked[-1] == ("scancel", "2")
+    assert host.commands[-1] == ("scancel", "2")
 
 
 @pytest.mark.parametrize(("argv", "finished", "cancelled"), [

@@ -21,7 +21,7 @@ class Cluster(SlurmHost):
         return None
 
     def run(self, argv, **_):
-        self.asked.append(tuple(argv))
+        self.commands.append(tuple(argv))
         if argv[0] == "sbatch":
             self.submitted += 1
             return Completed(0, f"{self.submitted}\n", "")

@@ -28,7 +28,7 @@ class Cluster(SlurmHost):
         return None
 
     def run(self, argv, **_):
-        self.asked.append(tuple(argv))
+        self.commands.append(tuple(argv))
         if argv[0] == "sbatch":
             self.submitted += 1
             return Completed(0, f"{self.submitted}\n", "")
@@ -94,7 +94,7 @@ def test_the_jobs_ask_for_the_time_of_a_slice(run, tmp_path):
 def test_a_round_that_no_node_may_submit_is_submitted_by_who_follows(run):
     ended, cluster, _ = run(from_nodes=False)
     assert ended.output == "the result\n"
-    assert [word for line in cluster.asked for word in line if word.startswith("--array=")] == [
+    assert [word for line in cluster.commands for word in line if word.startswith("--array=")] == [
         "--array=0-2%2"
     ]
 

@@ -86,7 +86,7 @@ class Launches:
 
 
 @pytest.fixture
-def stands(monkeypatch: pytest.MonkeyPatch) -> Launches:
+def scripted_launches(monkeypatch: pytest.MonkeyPatch) -> Launches:
     launches = Launches()
     monkeypatch.setattr(sweep_explore, "measure_points", launches.ask)
     monkeypatch.setattr(sweep_explore, "check_launching", launches.check)
@@ -98,9 +98,9 @@ def log_of(directory: Path, *, resume: bool = False) -> Log:
 
 
 def test_of_the_candidates_in_a_launch_that_hangs_only_the_one_that_was_at_work_is_excluded(
-    stands: Launches, tmp_path: Path
+    scripted_launches: Launches, tmp_path: Path
 ) -> None:
-    stands.bad = ("bcast library:ring",)
+    scripted_launches.bad = ("bcast library:ring",)
     log = log_of(tmp_path)
     explored(prepared(tmp_path), log)
     assert log.excluded == {
@@ -113,12 +113,14 @@ def test_of_the_candidates_in_a_launch_that_hangs_only_the_one_that_was_at_work_
     assert not [p for p in log.measured if p.candidate == "library:ring"], "it hangs at other sizes"
 
 
-def test_a_resumed_sweep_does_not_retry_excluded_candidates(stands: Launches, tmp_path: Path) -> None:
-    stands.bad = ("bcast library:ring",)
+def test_a_resumed_sweep_does_not_retry_excluded_candidates(
+    scripted_launches: Launches, tmp_path: Path
+) -> None:
+    scripted_launches.bad = ("bcast library:ring",)
     first = sweep.sweep(prepared(tmp_path), LocalHost(), silent)
     assert list(first.failed) == ["bcast library:ring"]
     assert any("--resume" in sentence for sentence in first.sentences)
-    stands.launched.clear()
+    scripted_launches.launched.clear()
     (tmp_path / "sweep.jsonl").write_text(
         "".join(
             line + "\n"
@@ -130,46 +132,51 @@ def test_a_resumed_sweep_does_not_retry_excluded_candidates(stands: Launches, tm
     again = replace(again, request=replace(again.request, resume=True))
     second = sweep.sweep(again, LocalHost(), silent)
     assert second.failed == first.failed
-    assert {point.candidate for points in stands.launched for point in points} <= {"library", "library:tree"}
+    assert {point.candidate for points in scripted_launches.launched for point in points} <= {
+        "library",
+        "library:tree",
+    }
     assert {(key.collective, key.candidate) for key in second.learned.keys} == {
         ("bcast", "library"),
         ("reduce", "library:tree"),
     }
 
 
-def test_a_candidate_that_hangs_while_it_is_confirmed_is_not_chosen(stands: Launches, tmp_path: Path) -> None:
+def test_a_candidate_that_hangs_while_it_is_confirmed_is_not_chosen(
+    scripted_launches: Launches, tmp_path: Path
+) -> None:
     log = log_of(tmp_path)
     explored(prepared(tmp_path), log)
-    stands.bad = ("reduce library:tree",)
+    scripted_launches.bad = ("reduce library:tree",)
     drive(sweep_explore.confirm(prepared(tmp_path), log, silent, Effort()), no_run)
     assert list(log.excluded) == ["reduce library:tree"]
     assert {point.candidate for point in log.fresh if point.subject == REDUCE} == {"library"}
     assert {point.candidate for point in log.fresh if point.subject == BCAST} == {"library", "library:ring"}
 
 
-def test_wrong_results_are_excluded(stands: Launches, tmp_path: Path) -> None:
-    stands.wrong = ("reduce library:tree",)
+def test_wrong_results_are_excluded(scripted_launches: Launches, tmp_path: Path) -> None:
+    scripted_launches.wrong = ("reduce library:tree",)
     log = log_of(tmp_path)
     explored(prepared(tmp_path), log)
     assert log.excluded == {"reduce library:tree": "the result was wrong on 2 ranks"}
 
 
-def test_no_candidate_is_excluded_when_all_launches_fail(stands: Launches, tmp_path: Path) -> None:
-    stands.bad, stands.works = ("bcast library:ring",), False
+def test_no_candidate_is_excluded_when_all_launches_fail(scripted_launches: Launches, tmp_path: Path) -> None:
+    scripted_launches.bad, scripted_launches.works = ("bcast library:ring",), False
     log = log_of(tmp_path)
     with pytest.raises(MpiricError, match="the launch line fails now"):
         explored(prepared(tmp_path), log)
     assert log_of(tmp_path, resume=True).excluded == {}
 
 
-def test_the_library_that_fails_by_itself_ends_the_sweep(stands: Launches, tmp_path: Path) -> None:
-    stands.bad = ("bcast library",)
+def test_the_library_that_fails_by_itself_ends_the_sweep(scripted_launches: Launches, tmp_path: Path) -> None:
+    scripted_launches.bad = ("bcast library",)
     with pytest.raises(ProgramFailedError):
         explored(prepared(tmp_path), log_of(tmp_path))
 
 
 def test_a_full_disk_does_not_exclude_a_candidate(
-    stands: Launches, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    scripted_launches: Launches, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = log_of(tmp_path)
 
@@ -183,13 +190,15 @@ def test_a_full_disk_does_not_exclude_a_candidate(
     assert log_of(tmp_path, resume=True).excluded == {}
 
 
-def test_a_candidate_that_the_budget_cuts_short_is_not_excluded(stands: Launches, tmp_path: Path) -> None:
+def test_a_candidate_that_the_budget_cuts_short_is_not_excluded(
+    scripted_launches: Launches, tmp_path: Path
+) -> None:
     log = log_of(tmp_path)
-    stands.bad = ("bcast library",)
+    scripted_launches.bad = ("bcast library",)
     within = prepared(tmp_path)
     within = replace(within, request=replace(within.request, budget_s=0.2))
     effort = measure(within, LocalHost(), log, silent, silent)
-    assert max(stands.limits) < 11
+    assert max(scripted_launches.limits) < 11
     assert (log.excluded, effort.points > 0) == ({}, True)
 
 

@@ -37,7 +37,7 @@ def key(collective: str, start: int, calls: int = 100, shape: Shape = WORLD) -> 
     return LearnedKey(collective, shape, start, end, LIBRARY, decided=False, confidence=0.0, calls=calls)
 
 
-def seen(own_s: float, learned_key: LearnedKey) -> LearnedKey:
+def measured_once(own_s: float, learned_key: LearnedKey) -> LearnedKey:
     return replace(learned_key, candidates=(Measured(LIBRARY, 4, own_s, own_s, own_s),))
 
 
@@ -90,7 +90,7 @@ def test_calls_matter_by_their_total_time_on_all_parts_of_the_job() -> None:
     elsewhere = replace(WORLD, placement="f" * 16)
     halves = (key("bcast", 64, 600), key("bcast", 64, 600, elsewhere))
     rare, slow, unknown = key("bcast", 8, 10), key("barrier", 0, 20), key("gather", 8, 10**6)
-    waited = seen(1.0, key("bcast", 32, 10))
+    waited = measured_once(1.0, key("bcast", 32, 10))
     own_s = {**{kind(call_key): 10e-6 for call_key in (*halves, rare, waited)}, kind(slow): 1e-3}
     assert that_matter([*halves, rare, slow, unknown, waited], own_s, wall_s=1.0) == (*halves, slow)
     assert that_matter([*halves, rare, slow, unknown, waited], own_s, wall_s=10.0) == ()
@@ -146,8 +146,8 @@ class Probe:
 @pytest.fixture
 def probe(monkeypatch: pytest.MonkeyPatch) -> Probe:
     stands = Probe()
-    job = replace(here().job, segments=(Segment((), ("p", "identity")),))
-    monkeypatch.setattr(sweep_plan, "_first_launch", lambda *_: replace(here(), job=job))
+    job = replace(situation_of_four_ranks().job, segments=(Segment((), ("p", "identity")),))
+    monkeypatch.setattr(sweep_plan, "_first_launch", lambda *_: replace(situation_of_four_ranks(), job=job))
     for module in (sweep_launch, sweep_plan):
         monkeypatch.setattr(module, "run_launch", stands)
         monkeypatch.setattr(module, "native_part", lambda name, _: name)
@@ -161,12 +161,12 @@ def record(tmp_path: Path) -> Iterator[TuneLog]:
         yield tune
 
 
-def here(*, rounding: bool = False) -> Situation:
+def situation_of_four_ranks(*, rounding: bool = False) -> Situation:
     return situation(MPICH, ranks=4, nodes=2, allowed=Allowed(rounding=rounding))
 
 
 def settle(record: TuneLog, seconds: float = 60.0, **options: bool) -> str:
-    return benchmark_remaining(record, here(**options), seconds, LocalHost(), Silence())
+    return benchmark_remaining(record, situation_of_four_ranks(**options), seconds, LocalHost(), Silence())
 
 
 def event(record: TuneLog) -> dict[str, Any]:

@@ -31,7 +31,7 @@ def undisturbed(tmp_path: Path) -> RecordedTune:
     return RecordedTune(place)
 
 
-def made(tune, phase):
+def completed_runs(tune, phase):
     """Return how often each configuration ran to its end in a phase, for each pair or run of a proof."""
     done = (trial for trial in tune.trials if trial.phase is phase and trial.outcome is Outcome.OK)
     return Counter((trial.configuration, trial.pair, trial.replicate) for trial in done)
@@ -184,8 +184,8 @@ def test_ctrl_c_gives_the_best_so_far_and_a_resumed_tune_runs_nothing_twice(tune
 
     resumed = tune(max_runs=60, resume=True)
     assert resumed.evidence.configuration == uninterrupted.evidence.configuration
-    assert made(tune, Phase.SEARCH) == made(undisturbed, Phase.SEARCH)
-    repeated = [run for run, count in made(tune, Phase.PROOF).items() if count > 1]
+    assert completed_runs(tune, Phase.SEARCH) == completed_runs(undisturbed, Phase.SEARCH)
+    repeated = [run for run, count in completed_runs(tune, Phase.PROOF).items() if count > 1]
     assert len(repeated) <= (6 if number == 20 else 0)  # incomplete pairs of an interrupted block run again
 
 

@@ -17,7 +17,7 @@ class PyMpiric(PythonPackage):
 
     version("0.2.0")
 
-    # No MPI: mpiric finds those of the machine, and is built with the headers in its source.
+    # No MPI: mpiric uses the MPI libraries of the machine, and its source contains their headers.
     depends_on("c", type="build")
     depends_on("cxx", type="build")
     depends_on("cmake@3.25:", type="build")
@@ -39,7 +39,8 @@ class PyMpiric(PythonPackage):
     depends_on("py-tomli-w@1.0:", type=("build", "run"))
 
     def setup_build_environment(self, env: EnvironmentModifications) -> None:
-        env.set("MPIRIC_NATIVE", "local")  # by Spack's compiler
+        # Build the native parts with Spack's compiler.
+        env.set("MPIRIC_NATIVE", "local")
         wheel = f"mpiric-{self.version}-py3-none-manylinux_2_17_{platform.machine()}.whl"
         runtime = join_path(self.stage.source_path, "runtime", wheel)
         if os.path.exists(runtime):

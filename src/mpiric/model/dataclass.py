@@ -20,15 +20,15 @@ else:
             return lambda decorated: dataclass(decorated, frozen=frozen, order=order, slots=slots)
         if order:
             return dataclasses.dataclass(cls, frozen=frozen, order=True, slots=slots)
-        made = dataclasses.dataclass(cls, repr=False, eq=False, slots=slots)
-        for name, method in _methods(made, hashed=frozen).items():
+        new_class = dataclasses.dataclass(cls, repr=False, eq=False, slots=slots)
+        for name, method in _methods(new_class, hashed=frozen).items():
             if cls.__dict__.get(name) is None:  # a class with __eq__ of its own has None as __hash__
-                setattr(made, name, method)
-        return made
+                setattr(new_class, name, method)
+        return new_class
 
 
-def _methods(made: Any, *, hashed: bool) -> dict[str, Callable[..., Any] | None]:
-    fields = dataclasses.fields(made)
+def _methods(new_class: Any, *, hashed: bool) -> dict[str, Callable[..., Any] | None]:
+    fields = dataclasses.fields(new_class)
     shown = [field.name for field in fields if field.repr]
     compared = [field.name for field in fields if field.compare]
     values: Callable[[Any], Any] = attrgetter(*compared) if compared else lambda _: ()

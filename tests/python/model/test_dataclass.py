@@ -1,4 +1,4 @@
-"""The project's data classes behave as those of Python do, except that nothing stops an assignment."""
+"""Data classes of the project compare, hash and print like those of Python."""
 
 import dataclasses
 from collections.abc import Callable
@@ -21,16 +21,16 @@ def make(decorator: Callable[..., Any], **options: bool) -> Any:
 
 @pytest.mark.parametrize("options", [{}, {"frozen": True}, {"frozen": True, "slots": True}])
 def test_it_behaves_as_a_data_class_of_python(options: dict[str, bool]) -> None:
-    ours, pythons = make(dataclass, **options), make(dataclasses.dataclass, **options)
-    assert repr(ours(1, "a", "b")) == repr(pythons(1, "a", "b"))
-    for other in (ours(1, "a", "c"), ours(2, "a", "b"), ours(1)):
-        like = pythons(other.x, other.name, other.note)
-        assert (ours(1, "a", "b") == other) == (pythons(1, "a", "b") == like)
-    assert ours(1) != pythons(1)
-    assert (ours.__hash__ is None) == (pythons.__hash__ is None)
-    assert dataclasses.replace(ours(1), x=2) == ours(2)
-    assert dataclasses.asdict(ours(1)) == dataclasses.asdict(pythons(1))
-    assert hasattr(ours(1), "__dict__") == hasattr(pythons(1), "__dict__")
+    project_class, standard_class = make(dataclass, **options), make(dataclasses.dataclass, **options)
+    assert repr(project_class(1, "a", "b")) == repr(standard_class(1, "a", "b"))
+    for other in (project_class(1, "a", "c"), project_class(2, "a", "b"), project_class(1)):
+        like = standard_class(other.x, other.name, other.note)
+        assert (project_class(1, "a", "b") == other) == (standard_class(1, "a", "b") == like)
+    assert project_class(1) != standard_class(1)
+    assert (project_class.__hash__ is None) == (standard_class.__hash__ is None)
+    assert dataclasses.replace(project_class(1), x=2) == project_class(2)
+    assert dataclasses.asdict(project_class(1)) == dataclasses.asdict(standard_class(1))
+    assert hasattr(project_class(1), "__dict__") == hasattr(standard_class(1), "__dict__")
 
 
 def test_equal_objects_have_equal_hashes() -> None:

@@ -1,4 +1,4 @@
-"""Data classes of the project compare, hash and print like those of Python."""
+"""Data classes: they compare, hash and print as Python's do."""
 
 import dataclasses
 from collections.abc import Callable

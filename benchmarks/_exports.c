@@ -1,4 +1,5 @@
-/* Work whose time settings decide, on top of a fixed amount of arithmetic: it makes gains large but finite.
+/* Work whose time settings decide, on top of arithmetic that they cannot change. The arithmetic keeps gains
+ * below 2, where a change of the machine's speed for one of the two moves them little.
  *
  *   MODE COUNT MILLIONS
  *

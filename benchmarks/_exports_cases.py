@@ -157,7 +157,7 @@ def _shell(line: str, environment: Mapping[str, str] | None = None) -> Launch:
 
 
 def _churn(place: Place) -> tuple[list[str], dict[str, Any]]:
-    argv = place.line("churn", 20, 50)
+    argv = place.line("churn", 10, 100)
     tune = [*place.tune_words("malloc"), "--", *argv]
     return argv, place.proved("churn", lambda: place.run(launch(tune)))
 
@@ -174,7 +174,7 @@ def pack(place: Place) -> Written:
     argv, tuned = _churn(place)
     packed = str(place.directory / "churn.pack")
     place.mpiric("pack", "--recipe", tuned["recipe"], "-o", packed, "--", *argv)
-    at = argv.index(place.program("churn", 20, 50)[0])
+    at = argv.index(place.program("churn", 10, 100)[0])
     line = shlex.join([*argv[:at], packed, *argv[at + 1 :]])
     return Written(line, launch(argv), _shell(line), tuned["ratio"])
 

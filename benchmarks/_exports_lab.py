@@ -35,7 +35,7 @@ def of_site_snippet(place: Place) -> dict[str, Any]:
 def _of_site(place: Place, name: str, use: Callable[[Path], str]) -> dict[str, Any]:
     """File of `tune --site` on two hosts whose plain names belong to the slower of two networks."""
     launcher, dialect = place.bed.mpi.launcher, place.bed.mpi.implementation
-    argv = [launcher, *_HOSTS[dialect], "-n", "2", *place.program("exchange", 1000, 50)]
+    argv = [launcher, *_HOSTS[dialect], "-n", "2", *place.program("exchange", 300, 75)]
     with _hosts(place, "2") as on_first:
         tune = [*place.tune_words("network-interface", "--site"), "--", *argv]
         tuned = place.proved("site", lambda: on_first(tune))
@@ -75,7 +75,7 @@ def of_rank_file(place: Place) -> dict[str, Any]:
     form = rank_order_forms()[_FORMS[bed.mpi.implementation]]
     with placed("hosts", "eth0", 0) as hosts:
         environment = {**bed.environment, **hosts.environment(bed)}
-        line, program = hosts.line(bed), place.program("pairs", 300, 10)
+        line, program = hosts.line(bed), place.program("pairs", 150, 30)
         record, order, file = str(out / "record"), out / "order.txt", str(out / "ranks")
         hosts.execute(place.words("profile", "-o", record, "--", *line, *program), environment)
         hosts.execute(place.words("map", record, "--out", str(order)), environment)

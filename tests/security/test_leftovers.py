@@ -149,7 +149,7 @@ PLAIN_VERBS = (
     ("ps",),
     ("place", "--ranks", "2"),
     ("completion", "bash"),
-    ("script", "--ranks", "2", "--", "./hello"),
+    ("script", "--ranks", "2", "--node", "1x2x1", "--", "./hello"),
     ("cc", "--targets", "v3", "-o", "fat", "hello.c"),
     ("cxx", "-o", "fat-cxx", "hello.cpp"),
     ("fc", "-o", "fat-fc", "hello.f90"),

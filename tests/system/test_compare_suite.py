@@ -64,7 +64,7 @@ def test_what_differs_is_told_apart_from_what_is_unsteady(suite):
         "1 differs",
     }
     for part in (
-        "6 lines; 0 are the same with at most 8 ranks",
+        "6 lines; 0 duplicates with at most 8 ranks",
         "1 need more than 4 GB",
         "not built: same/absent",
         "~ same/turns/unsteady on 1: ",

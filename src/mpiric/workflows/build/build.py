@@ -64,12 +64,22 @@ class Attempt:
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
+def _copy_tree(root: Path, tree: Path) -> None:
+    """Copy the project without the temporary directory of the copies, which may be in it (TMPDIR=.)."""
+    temporary = tree.parent.parent.resolve()
+
+    def ignored(directory: str, _: list[str]) -> set[str]:
+        return {temporary.name} if Path(directory).resolve() == temporary.parent else set()
+
+    shutil.copytree(root, tree, symlinks=True, ignore=ignored)
+
+
 def build_attempt(
     request: BuildRequest, candidate: Candidate, mpi: MpiLibrary | None, directory: Path, toolchain: Toolchain
 ) -> Attempt:
     """Build the tree; with profile-guided optimisation, run it and build again with the profile."""
     tree = directory / "tree"
-    shutil.copytree(request.root, tree, symlinks=True)
+    _copy_tree(request.root, tree)
     environment = dict(shims(candidate, directory / "bin", candidate.training or candidate.flags))
     directories = [str(directory / "bin")]
     if mpi:
@@ -85,7 +95,7 @@ def build_attempt(
         if done.status == 0:
             shutil.rmtree(tree)
             # Profiles are found by the path of the objects.
-            shutil.copytree(request.root, tree, symlinks=True)
+            _copy_tree(request.root, tree)
             shims(candidate, directory / "bin", candidate.flags)
             done = _in(tree, request.build, environment, toolchain)
     output = done.printed + done.errors

@@ -15,6 +15,7 @@ from mpiric.tuning.budget import Budget
 from mpiric.tuning.proof.separation import separation
 from mpiric.tuning.search.effects import Effects
 from mpiric.tuning.search.space import Point, SearchSpace
+from mpiric.tuning.search.speed import at_last_speed
 
 _CAP = 2.5  # time limit as a multiple of the fastest configuration
 _HANGS = 4.0  # time limit as a multiple of the slowest configuration, if the objective is not the time
@@ -103,8 +104,9 @@ class Evaluator:
 
     def was_slower(self, point: Point) -> bool:
         """Return whether the median of a point's runs is above the original's."""
-        logs = [time for measured, time in zip(self.points, self.logs, strict=True) if measured == point]
-        original = [time for measured, time in zip(self.points, self.logs, strict=True) if not any(measured)]
+        times = at_last_speed(self.points, self.logs)
+        logs = [time for measured, time in zip(self.points, times, strict=True) if measured == point]
+        original = [time for measured, time in zip(self.points, times, strict=True) if not any(measured)]
         return bool(logs and original) and median(logs) > median(original)
 
     def is_separated(self, point: Point, gain: float) -> bool:
@@ -203,7 +205,7 @@ class Evaluator:
         """Return the model of all runs; it is fitted once per run, the sizes of its priors less often."""
         if self._fit is None or self._fitted != len(self.points):
             sizes = self._fit.sizes if self._fit and self._fitted >= 30 and len(self.points) % 5 else None
-            self._fit = Effects(self.space, self.points, self.logs, sizes)
+            self._fit = Effects(self.space, self.points, at_last_speed(self.points, self.logs), sizes)
             self._fitted = len(self.points)
         return self._fit
 

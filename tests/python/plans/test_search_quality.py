@@ -41,7 +41,7 @@ def test_drift_of_the_machine_does_not_mislead_it() -> None:
 
 def test_a_machine_that_changes_its_speed_at_once_does_not_mislead_it() -> None:
     regrets = _regrets(range(420, 460), 40, noise=0.03, step=0.4)
-    assert _share_within(regrets, 0.02) >= 0.85  # without runs of the original in between: 0.8
+    assert _share_within(regrets, 0.02) >= 0.85  # without `at_last_speed`: 0.8
 
 
 def test_a_small_budget_is_enough_for_suggested_settings() -> None:

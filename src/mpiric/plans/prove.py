@@ -38,10 +38,9 @@ from mpiric.model.evidence import Evidence, Verdict
 from mpiric.model.run import Plan, Run
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.tuning.budget import Budget
-from mpiric.tuning.proof import confidence_sequence
 from mpiric.tuning.proof.confidence_sequence import Bounds
 from mpiric.tuning.proof.contribution import LIKELY, PRESELECTED, Contribution
-from mpiric.tuning.proof.paired_claim import PairedClaim, as_ratios
+from mpiric.tuning.proof.paired_claim import PairedClaim, typical_ratio
 from mpiric.tuning.proof.rank_betting import Block
 from mpiric.tuning.proof.separation import block_pairs
 from mpiric.tuning.proof.stopping_rule import Errors, StoppingRule
@@ -251,7 +250,7 @@ class ProofState:
         return Evidence(
             configuration=self.answer,
             verdict=claim.verdict or Verdict.NO_DIFFERENCE,
-            ratio=confidence_sequence.centre(as_ratios(claim.ratios)),
+            ratio=typical_ratio(claim.pairs),
             low=low,
             high=high,
             pairs=tuple((original[0], answer[0]) for original, answer in self.claim.pairs),

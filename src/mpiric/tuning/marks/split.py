@@ -8,8 +8,8 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.marks import MarkPair, MarksState, RankMarks, RunMarks
 from mpiric.model.trial import Outcome, Phase, Split, Trial
 from mpiric.model.tuned import PartRatio, SplitGain
-from mpiric.tuning.proof.confidence_sequence import Bounds, centre, interval_of_bounds
-from mpiric.tuning.proof.paired_claim import as_ratios, quotient
+from mpiric.tuning.proof.confidence_sequence import Bounds, interval_of_bounds
+from mpiric.tuning.proof.paired_claim import quotient, typical_ratio
 
 _ERROR = 0.05 / 2  # error of each of the two intervals, start-up and main part
 _LEAST_S = 1e-9  # clocks are coarse, so that a part may take no time
@@ -137,8 +137,9 @@ def _main(split: Split) -> Bounds:
 
 
 def _ratio(pairs: Iterable[tuple[Bounds, Bounds]]) -> PartRatio:
+    pairs = list(pairs)
     ratios = [quotient(original, tuned) for original, tuned in pairs]
-    return PartRatio(centre(as_ratios(ratios)), *interval_of_bounds(ratios, _ERROR))
+    return PartRatio(typical_ratio(pairs), *interval_of_bounds(ratios, _ERROR))
 
 
 def _median_split(splits: Sequence[Split]) -> Split:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import field
+from itertools import accumulate
 from math import inf, isfinite, sqrt
 from statistics import median
 
@@ -115,16 +116,35 @@ def _highest_share(wins: float, count: int) -> float:
     return (share + z * z / (2 * count) + spread) / (1 + z * z / count)
 
 
-def as_ratios(ratios: Sequence[Bounds]) -> list[float]:
-    """Return one number per pair, for their median.
+def typical_ratio(pairs: Sequence[tuple[Bounds, Bounds]]) -> float:
+    """Return the estimate of original ÷ answer; 1 without pairs.
 
-    A pair whose second run was stopped is represented by the median of the pairs beyond its bound
-    (redistribution, Efron 1967), as it is drawn which run is the second; without such pairs by its bound.
+    That is the median of the pairs. If the second run of that pair was stopped, only a bound of it is known;
+    the estimate is then the quotient of the medians of both groups, as far as the bound allows it.
     """
-    exact = [low for low, high in ratios if low == high]
+    if not pairs:
+        return 1.0
+    ratios = [quotient(original, answer) for original, answer in pairs]
+    low, high = median(low for low, _ in ratios), median(high for _, high in ratios)
+    if low == high:
+        return low
+    originals, answers = zip(*pairs, strict=True)
+    return min(max(_typical(originals) / _typical(answers), low), high)
 
-    def likely(low: float, high: float) -> float:
-        beyond = [ratio for ratio in exact if low <= ratio <= high]
-        return median(beyond) if beyond else (low if low > 0 else high)
 
-    return [low if low == high else likely(low, high) for low, high in ratios]
+def _typical(runs: Sequence[Bounds]) -> float:
+    """Return the median of runs, of which stopped ones are known by their bounds.
+
+    The weight of a stopped run goes to all longer ones (redistribution to the right, Efron 1967).
+    """
+    ordered = sorted(runs)
+    weights = [1.0] * len(ordered)
+    for at, (low, high) in enumerate(ordered):
+        longer = len(ordered) - at - 1
+        if low < high and longer:
+            for later in range(at + 1, len(ordered)):
+                weights[later] += weights[at] / longer
+            weights[at] = 0.0
+    return next(
+        low for (low, _), sum_ in zip(ordered, accumulate(weights), strict=True) if 2 * sum_ >= len(runs)
+    )

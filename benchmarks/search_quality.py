@@ -158,7 +158,7 @@ def _short_tune(program: Landscape, runs: int, seed: int, effort: Effort) -> Ans
     """Return the answer of a tune whose search and proof share a number of runs, as with `--max-runs`."""
     budget = Budget(runs=runs)
     shares = effort.proves_shares
-    of_search = search_budget(budget, 1.0, lambda: 1.0, StoppingRule(), proves_shares=shares)
+    of_search = search_budget(budget, lambda: 2.0, StoppingRule(), proves_shares=shares)
     candidate, after = _searched(program, of_search, seed, effort)
     budget.spend(of_search.runs_done)
     return judged(program, _proved(program, candidate, budget, seed, effort), after)

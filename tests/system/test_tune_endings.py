@@ -95,7 +95,14 @@ class User:
 
     def trials(self) -> int:
         """Return the number of trials in the store."""
-        return sum(line.count('"trial"') for path in self.store.rglob("*.jsonl") for line in path.open())
+        # Unlike rglob, os.walk tolerates directories of trials that are removed meanwhile.
+        logs = [
+            Path(place, name)
+            for place, _, names in os.walk(self.store)
+            for name in names
+            if name.endswith(".jsonl")
+        ]
+        return sum(line.count('"trial"') for path in logs for line in path.open())
 
     def strays(self) -> list[psutil.Process]:
         mine = str(self.program)

@@ -54,9 +54,8 @@ class BatchScheduler(Scheduler):
     marked_command: tuple[str, ...] = ()  # command that finds the user's job with ``{mark}``
     cancel_command: tuple[str, ...] = ()  # command that cancels the ids after it
     end_words: tuple[str, ...] = ()  # phrases in a job's log that show that the scheduler ended it
-    requeue_command: tuple[
-        str, ...
-    ] = ()  # command that restarts the job whose id follows; () if there is none
+    # Command that restarts the job whose id follows; () if there is none.
+    requeue_command: tuple[str, ...] = ()
     limit_command: tuple[str, ...] = ()  # command that prints the maximum size of an array
     limit_pattern = ""
     array_limit_by_default = 1000

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from mpiric.host.processes.leftovers import Leftovers, remove_recent
+from mpiric.host.processes.proc import children
 from mpiric.host.processes.segments import Arrivals
 
 # On one worker: each test would see the segments and launchers of the others.
@@ -218,6 +219,8 @@ def test_topologies_stay_for_launchers_that_may_have_made_them(monkeypatch, tmp_
     proxy.symlink_to("/bin/sleep")
     topology = tmp_path / "hydra_hwloc_xmlfile_abcdef"
     monkeypatch.setattr("mpiric.host.processes.leftovers._TEMPORARY", str(tmp_path))
+    # Tests beside this one start such proxies as well.
+    monkeypatch.setattr("mpiric.host.processes.leftovers.all_pids", lambda: children(os.getpid()))
     topology.write_text("")
     time.sleep(0.2)  # more than the clocks of files and processes differ
     with subprocess.Popen([str(proxy), "600"]) as living:

@@ -10,7 +10,7 @@ from functools import partial
 from itertools import count
 from math import inf
 from pathlib import Path
-from statistics import mean
+from statistics import median_low
 
 from mpiric.lab.directory_runs import DirectoryRuns, DirectorySource, LaunchRunner
 from mpiric.lab.failures import FAILURES, FailureCause, LocalMachine, LostAllocationError, Reliability
@@ -201,8 +201,11 @@ class Lab:
 
     @property
     def run_s(self) -> float:
-        """Return the average duration of complete runs, including setup and clean-up; 0 before the first."""
-        return mean(self._whole_s) if self._whole_s else 0.0
+        """Return the typical duration of complete runs, including setup and clean-up; 0 before the first.
+
+        It is the lower median: a first run that compiles or fills caches is much longer than all others.
+        """
+        return median_low(self._whole_s) if self._whole_s else 0.0
 
     @property
     def next_stdout(self) -> Path:

@@ -19,6 +19,7 @@ from mpiric.model.dataclass import dataclass
 from mpiric.tuning.equivalence.output_lines import (
     LONGEST_LINE,
     is_row_or_rule,
+    is_second_header,
     is_special,
     is_timing_header,
     number_and_step,
@@ -114,7 +115,7 @@ def contents_hash(source: Source) -> bytes:
 def digest(source: Source, ignored: "re.Pattern[str] | None" = None) -> OutputDigest:
     """Read an output once, in bounded memory. Lines in which ``ignored`` matches are skipped."""
     result, count = OutputDigest(contents=contents_hash(source)), 0
-    in_table = counts_calls = False
+    in_header = in_table = counts_calls = False
     for number, text in lines_of(source):
         result.lines = number
         if not text.strip() or (ignored is not None and ignored.search(text)):
@@ -129,9 +130,9 @@ def digest(source: Source, ignored: "re.Pattern[str] | None" = None) -> OutputDi
             columns = [Column(is_time=time, is_path=path) for time, path in kinds]
             entry = ShapeDigest(columns=columns if shape != _OTHER_LINES else [Column()], first_line=number)
             result.shapes[shape] = entry
-        is_header = is_timing_header(shape)
-        counts_calls = (in_table and counts_calls) or (is_header and _CALLS.search(shape) is not None)
-        in_table = is_header or (in_table and is_row_or_rule(shape))
+        in_header = is_timing_header(shape) or (in_header and is_second_header(shape))
+        counts_calls = (in_table and counts_calls) or (in_header and _CALLS.search(shape) is not None)
+        in_table = in_header or (in_table and is_row_or_rule(shape))
         entry.timings = entry.timings or in_table
         entry.calls = entry.calls or (in_table and counts_calls)
         entry.count += 1

@@ -29,6 +29,8 @@ from mpiric.tuning.equivalence.output_digest import (
 _TOLERANCE = 1e-9  # relative tolerance where rounding may differ
 _FEW_DIGITS = 4  # values of a timing table with at most this many digits may be equal by chance
 _FRACTIONS = 2  # number of fractions in a row of a timing table from which its integers are not results
+_VARYING_ROWS, _VARYING_SHARE = 3, 0.25  # number and share of rows that vary in the table of a timer
+_GAP = 2  # largest distance of two rows of a table, in lines
 _ALARM = "error fail abort segmentation fault nan corrupt invalid mismatch killed".split()
 
 
@@ -193,7 +195,11 @@ def learn(outputs: Sequence[Source], ignored: "re.Pattern[str] | None" = None) -
 
 def _merge(runs: tuple[OutputDigest, ...], ignored: "re.Pattern[str] | None") -> Expectation:
     names = dict.fromkeys(shape for run in runs for shape in run.shapes)
-    shapes = {name: _expect(name, [run.shapes.get(name) for run in runs]) for name in names}
+    of_timer = _rows_of_varying_blocks(runs)
+    shapes = {
+        name: _expect(name, [run.shapes.get(name) for run in runs], is_in_timer=name in of_timer)
+        for name in names
+    }
     torn = [
         sum(
             entry.count
@@ -205,7 +211,39 @@ def _merge(runs: tuple[OutputDigest, ...], ignored: "re.Pattern[str] | None") ->
     return Expectation(shapes, 2 * max(torn), runs, ignored)
 
 
-def _expect(name: str, entries: list[ShapeDigest | None]) -> _ExpectedShape:
+def _rows_of_varying_blocks(runs: Sequence[OutputDigest]) -> set[str]:
+    """Return the rows of tables (label and numbers, line after line) in which many rows vary.
+
+    Each function of a timer has a row of its own, whose short times may be equal in all originals by chance.
+    """
+    first, *others = runs
+    rows = [
+        (entry.first_line, name)
+        for name, entry in first.shapes.items()
+        if entry.count == 1 and output_lines.is_table_row(name)
+    ]
+    blocks: list[list[tuple[int, str]]] = []
+    for line, name in sorted(rows):
+        if not blocks or line > blocks[-1][-1][0] + _GAP:
+            blocks.append([])
+        blocks[-1].append((line, name))
+    result: set[str] = set()
+    for block in blocks:
+        varying = sum(
+            any(
+                one.hashes != other.hashes and not output_lines.is_whole(one.example)
+                for run in others
+                if name in run.shapes
+                for one, other in zip(first.shapes[name].columns, run.shapes[name].columns, strict=True)
+            )
+            for _, name in block
+        )
+        if varying >= max(_VARYING_ROWS, _VARYING_SHARE * len(block)):
+            result.update(name for _, name in block)
+    return result
+
+
+def _expect(name: str, entries: list[ShapeDigest | None], *, is_in_timer: bool) -> _ExpectedShape:
     counts = [entry.count if entry else 0 for entry in entries]
     present = [entry for entry in entries if entry]
     steady = min(counts) == max(counts)
@@ -215,7 +253,7 @@ def _expect(name: str, entries: list[ShapeDigest | None]) -> _ExpectedShape:
     broken = [not output_lines.is_whole(example) for example in examples]
     varying = sum(not equal and fraction for equal, fraction in zip(same, broken, strict=True))
     among_varying = output_lines.is_table_row(name) and 2 * varying >= max(1, sum(broken))
-    timing_table = among_varying or any(entry.timings for entry in present)
+    timing_table = among_varying or is_in_timer or any(entry.timings for entry in present)
     measured = _measured(name, [runs[0] for runs in columns])
     if timing_table:
         few = [

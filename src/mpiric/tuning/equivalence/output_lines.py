@@ -41,6 +41,7 @@ _KEYWORD = re.compile(
     re.IGNORECASE,
 )
 _PLACEHOLDER = re.compile(r"(\x01|\x02\w+\x02)")
+_VALUE_ALONE = re.compile(r"(?<!\S)(?:\x01|\x02\w+\x02)(?!\S)")
 _TIMES = ("\x02clock\x02", "\x02day\x02")
 _NAME_OF_VALUE = re.compile(
     r"""["'](?P<key>[\w .-]+)["']\s*:\s*["'\[]*$|<[\w:.-]*?(?P<tag>[\w.-]+)(?:\s[^<>]*)?>\s*$"""
@@ -48,6 +49,10 @@ _NAME_OF_VALUE = re.compile(
 )
 _OF_SEVERAL = frozenset(
     {"min", "max", "avg", "mean", "average", "median", "total", "sum", "std", "value", "seconds"}
+)
+_STATISTICS = _OF_SEVERAL | frozenset(
+    "minimum maximum mn mx ave med count counts calls call self own excl incl exclusive inclusive children"
+    " stddev stdev dev rank ranks ratio percent % cpu wall time times s sec secs ms us ns min minutes".split()
 )
 LONGEST_LINE = 20_000  # characters of a line that are compared
 
@@ -155,8 +160,8 @@ def _placeholders(shape: str) -> Iterator[tuple[str, str, str]]:
 
 @lru_cache(maxsize=4096)
 def is_table_row(shape: str) -> bool:
-    """Return whether the line is a label and numbers: no text follows the first value."""
-    first = _PLACEHOLDER.search(shape)
+    """Return whether the line is a label, which may contain digits, and numbers without text after them."""
+    first = _VALUE_ALONE.search(shape) or _PLACEHOLDER.search(shape)
     tail = shape[first.end() :] if first else ""
     return bool(tail) and not re.search(r"[A-Za-z]", _PLACEHOLDER.sub("", tail))
 
@@ -165,6 +170,13 @@ def is_table_row(shape: str) -> bool:
 def is_timing_header(shape: str) -> bool:
     """Return whether a line may be the header of a timing table: words, one of them a keyword, no numbers."""
     return "\x01" not in shape and len(shape.split()) >= 3 and _KEYWORD.search(shape) is not None
+
+
+@lru_cache(maxsize=4096)
+def is_second_header(shape: str) -> bool:
+    """Return whether a line may be the second line of a table's header: names of statistics or units."""
+    words = re.findall(r"[a-z%]+", shape.lower())
+    return bool(words) and "\x01" not in shape and _STATISTICS.issuperset(words)
 
 
 @lru_cache(maxsize=4096)

@@ -74,3 +74,47 @@ def test_a_result_in_a_table_of_times_is_compared():
     rows = "iteration   time   residual\n1 0.53 1.23456e-05\n2 0.61 1.03456e-05\n"
     varied = rows.replace("0.53", "0.52")
     assert learn([rows, varied]).compare(rows.replace("1.03456", "1.03457")) is not None
+
+
+SOLVED = "residual 1.234567e-05\n"
+TIMER = """\
+ FUNCTION              CALLS  DEPTH      OWN TIME       ALL TIME
+                     MAXIMUM         AVERAGE MAXIMUM AVERAGE MAXIMUM
+ main                      1    1.0    0.013   0.019   1.232   1.235
+ integrate                 3    2.0    0.000   0.001   1.051   1.052
+ forces                   28    3.1    0.001   0.001   0.906   0.907
+ transfer_ab1cd2         375    4.6    0.000   0.000   0.274   0.274
+ solve                    31    3.6    0.002   0.003   0.312   0.334
+"""
+
+
+def test_a_table_of_times_may_have_two_lines_of_headers():
+    assert (
+        learn([SOLVED + TIMER] * 2).compare(SOLVED + TIMER.replace("0.274   0.274", "0.301   0.302")) is None
+    )
+
+
+def table(*times: str) -> str:
+    """Return a table without any word for time."""
+    return SOLVED + "".join(f"{name}  {time}  0.274\n" for name, time in zip("abcdefgh", times, strict=False))
+
+
+VARYING = [
+    table("0.013", "0.021", "0.101", "0.000", "0.001", "0.000"),
+    table("0.015", "0.022", "0.112", "0.000", "0.001", "0.000"),
+]
+
+
+def test_short_numbers_in_a_table_whose_rows_vary_are_not_compared():
+    """The short times of some functions were equal in all originals by chance."""
+    assert learn(VARYING).compare(table("0.014", "0.021", "0.101", "0.001", "0.000", "0.001")) is None
+
+
+def test_the_rows_of_a_table_in_which_one_varies_are_compared():
+    originals = [VARYING[0], VARYING[0].replace("0.013", "0.014")]
+    assert learn(originals).compare(VARYING[0].replace("d  0.000", "d  0.001")) is not None
+
+
+def test_long_numbers_in_a_table_whose_rows_vary_are_compared():
+    with_result = [text + "energy  -1.234567  0.274\n" for text in VARYING]
+    assert learn(with_result).compare(with_result[0].replace("-1.234567", "-1.234568")) is not None

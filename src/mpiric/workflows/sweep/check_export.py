@@ -3,7 +3,8 @@
 Choices were measured one at a time, some of them by mpiric's runtime; the library's own form sets all of them
 at once, for ranges of sizes, and may change the algorithms of other calls. So the library runs with the
 exported settings and without them, in turn, at every measured size of the collectives with a choice. Choices
-that are slower with them are removed from the export, which is then measured again.
+that are slower with them are removed from the export, which is then measured again. Choices that gain nothing
+together are not exported.
 """
 
 from collections import defaultdict
@@ -68,7 +69,10 @@ def check_export(
                     slower[point] = gains[point]
         unmeasured = [line for line in _choosing(policy) if not any(_covers(line, point) for point in gains)]
         if not slower and not unmeasured:
-            return ExportCheck(policy, gains, tuple(withdrawn))
+            if (gain := geometric_mean(gains.values())) > 1.0:
+                return ExportCheck(policy, gains, tuple(withdrawn))
+            nothing = f"no export: without mpiric, the choices together gain nothing ({gain:.3f}×)"
+            return ExportCheck(replace(policy, lines=()), withdrawn=tuple(withdrawn), refused=nothing)
         remaining = _without(policy, slower, unmeasured)
         withdrawn += _sentences(slower, unmeasured)
         policy = remaining

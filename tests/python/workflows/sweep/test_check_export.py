@@ -107,6 +107,14 @@ def test_where_nothing_is_faster_nothing_is_written(check, tmp_path: Path) -> No
     assert "nothing to set" in sentences[-1]
 
 
+def test_choices_without_a_gain_on_the_whole_are_not_exported(check) -> None:
+    """Each size is within the noise of the library's own time."""
+    result = check(learned(BCAST), lambda _name, _size, exported: 4.1e-6 if exported else 4e-6)
+    assert result.gain is None
+    assert all(line.candidate == "library" for line in result.policy.lines)
+    assert "gain nothing" in result.refused
+
+
 def test_disturbed_times_show_no_gain(check) -> None:
     result = check(learned(BCAST), lambda _name, _size, exported: 4e-6 if exported else 0.5)
     assert result.gain is None

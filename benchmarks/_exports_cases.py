@@ -7,19 +7,22 @@ import shutil
 import subprocess
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import inf
 from pathlib import Path
 from typing import Any
 
 from benchmarks._interleaved import launch
 from benchmarks._programs import Bed, beds
-from benchmarks._statistics import ratio
+from benchmarks._statistics import Ratio, ratio
 from mpiric.model.errors import MpiricError, ProgramFailedError
 from mpiric.model.launch import Launch
 
 LIMIT_S = 300.0
+CLOSE = 0.05  # largest difference between a gain by hand and the claim
+_MOST_ROUNDS = 4  # limit of the rounds of a case, relative to the rounds asked for
 _SOURCE = Path(__file__).with_name("_exports.c")
 # Library → ABI family of the programs that it serves through a shim.
 _OTHER = {"mpich": "openmpi", "openmpi": "mpich", "intelmpi": "openmpi"}
@@ -38,14 +41,14 @@ class NothingWrittenError(Exception):
 class Written:
     """An export of mpiric and both sides of its comparison.
 
-    ``claim`` is a gain as mpiric prints it; None takes the gain of the side ``claimed``: the same settings
-    with mpiric at work.
+    ``claim`` is a gain and its 95 % interval as mpiric prints them; None takes the gain of the side
+    ``claimed``: the same settings with mpiric at work.
     """
 
     line: str  # command line of the export, shown in the results
     original: Launch
     by_hand: Launch
-    claim: float | None = None
+    claim: Ratio | None = None
     claimed: Launch | None = None
 
 
@@ -120,28 +123,76 @@ class Place:
 
 
 def compare(
-    sides: Mapping[str, Callable[[], str]], rounds: int, claim: float | None = None
+    sides: Mapping[str, Callable[[], str]], rounds: int, claim: Ratio | None = None
 ) -> dict[str, Any]:
-    """Run both sides in turns; gains are ratios of the seconds that the program prints.
+    """Run all sides in turns, and compare the seconds that the program prints."""
 
-    A first round warms up. Without a claim, that is the gain of the side "claimed".
+    def seconds(side: str) -> float:
+        printed = re.findall(r"^seconds (\S+)$", sides[side](), re.MULTILINE)
+        if len(printed) != 1:
+            raise ProgramFailedError(f"{side}: {len(printed)} jobs have printed their time, not one")
+        return float(printed[0])
+
+    def one_round(turn: int) -> dict[str, float]:
+        return {side: seconds(side) for side in (list(sides) if turn % 2 else list(sides)[::-1])}
+
+    one_round(0)  # warms up
+    return compare_rounds(one_round, rounds, claim)
+
+
+def compare_rounds(
+    one_round: Callable[[int], Mapping[str, float]], rounds: int, claim: Ratio | None = None
+) -> dict[str, Any]:
+    """Compare the gain by hand with the claim, from the time of each side in ``one_round(turn)``.
+
+    Without a claim, that is the gain of the side "claimed". Rounds are added while the spread does not tell
+    whether both gains are equal, up to `_MOST_ROUNDS` times ``rounds``.
     """
-    times: dict[str, list[float]] = {name: [] for name in sides}
-    for turn in range(rounds + 1):
-        for name in list(sides) if turn % 2 else list(sides)[::-1]:
-            printed = re.findall(r"^seconds (\S+)$", sides[name](), re.MULTILINE)
-            if len(printed) != 1:
-                raise ProgramFailedError(f"{name}: {len(printed)} jobs have printed their time, not one")
-            if turn:
-                times[name].append(float(printed[0]))
-    gain = ratio(times["original"], times["by hand"])
-    claim = claim or ratio(times["original"], times["claimed"]).middle
+    measured: list[Mapping[str, float]] = []
+    result: dict[str, Any] = {"kept": "undecided"}
+    while len(measured) < rounds or (result["kept"] == "undecided" and len(measured) < _MOST_ROUNDS * rounds):
+        measured.append(one_round(len(measured) + 1))
+        if len(measured) >= rounds:
+            result = judge({side: [times[side] for times in measured] for side in measured[0]}, claim)
+    return result
+
+
+def judge(times: Mapping[str, Sequence[float]], claim: Ratio | None) -> dict[str, Any]:
+    """Compare the gain by hand with the claim.
+
+    Both sides of a comparison ran in the same rounds if the side "claimed" was measured; else the intervals
+    of both gains are compared.
+    """
+    by_hand = ratio(times["original"], times["by hand"])
+    if claim is None:
+        claim, quotient = (
+            ratio(times["original"], times["claimed"]),
+            ratio(times["claimed"], times["by hand"]),
+        )
+    else:
+        quotient = Ratio(by_hand.middle / claim.middle, by_hand.low / claim.high, by_hand.high / claim.low)
     return {
-        "claim": round(claim, 3),
-        "by_hand": round(gain.middle, 3),
-        "by_hand_ci95": gain.interval,
+        "claim": round(claim.middle, 3),
+        "by_hand": round(by_hand.middle, 3),
+        "by_hand_ci95": by_hand.interval,
+        "quotient": round(quotient.middle, 3),
+        "quotient_ci95": quotient.interval,
+        "kept": is_kept(quotient),
         "times_s": times,
     }
+
+
+def is_kept(quotient: Ratio) -> str:
+    """Return "yes" for a gain by hand within 5 % of the claim, "no" if the interval excludes that."""
+    if abs(quotient.middle - 1) <= CLOSE:
+        return "yes"
+    return "undecided" if quotient.low <= 1 + CLOSE and quotient.high >= 1 - CLOSE else "no"
+
+
+def claim_of(tuned: Mapping[str, Any]) -> Ratio:
+    """Return the ratio of a tune with its interval."""
+    low, high = tuned["ratio_ci95"]
+    return Ratio(tuned["ratio"], low or 0.0, high or inf)
 
 
 def of_sides(written: Written, place: Place) -> dict[str, Any]:
@@ -166,7 +217,7 @@ def recipe_command(place: Place) -> Written:
     """Launch line that `mpiric run --dry-run` prints for a recipe."""
     argv, tuned = _churn(place)
     line = place.mpiric("run", "--recipe", tuned["recipe"], "--dry-run", "--", *argv).strip().splitlines()[-1]
-    return Written(line, launch(argv), _shell(line), tuned["ratio"])
+    return Written(line, launch(argv), _shell(line), claim_of(tuned))
 
 
 def pack(place: Place) -> Written:
@@ -176,7 +227,7 @@ def pack(place: Place) -> Written:
     place.mpiric("pack", "--recipe", tuned["recipe"], "-o", packed, "--", *argv)
     at = argv.index(place.program("churn", 10, 100)[0])
     line = shlex.join([*argv[:at], packed, *argv[at + 1 :]])
-    return Written(line, launch(argv), _shell(line), tuned["ratio"])
+    return Written(line, launch(argv), _shell(line), claim_of(tuned))
 
 
 def stand_in_module(place: Place) -> Written:

@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from benchmarks._exports_cases import LIMIT_S, NothingWrittenError, Place, compare, loaded
+from benchmarks._exports_cases import LIMIT_S, NothingWrittenError, Place, claim_of, compare, loaded
 from benchmarks._places import place as placed
+from benchmarks._statistics import Ratio
 from mpiric.launchers.rank_orders import rank_order_forms
 from mpiric.model.errors import ProgramFailedError
 from mpiric.model.rank_order import RankOrder
@@ -44,7 +45,7 @@ def _of_site(place: Place, name: str, use: Callable[[Path], str]) -> dict[str, A
             raise NothingWrittenError("other libraries read every setting too: the module has them")
         line = f"{use(file)}; {shlex.join(argv)}"
         sides = {"original": lambda: on_first(argv), "by hand": lambda: on_first(["sh", "-c", line])}
-        return {**compare(sides, place.rounds, tuned["ratio"]), "line": line}
+        return {**compare(sides, place.rounds, claim_of(tuned)), "line": line}
 
 
 def of_script(place: Place) -> dict[str, Any]:
@@ -62,7 +63,7 @@ def of_script(place: Place) -> dict[str, Any]:
 
         script.write_text(in_job(place.words("script", *_SLURM, "-N", "1", "--", *argv)))
         sides = {"original": lambda: in_job(argv), "by hand": lambda: in_job(["sh", str(script)])}
-        return {**compare(sides, place.rounds, 1.0), "line": f"sbatch {script}"}
+        return {**compare(sides, place.rounds, Ratio(1.0, 1.0, 1.0)), "line": f"sbatch {script}"}
 
 
 def of_rank_file(place: Place) -> dict[str, Any]:

@@ -56,6 +56,7 @@ class Evaluator:
     _feasible: dict[Point, bool] = field(default_factory=dict)
     _fit: Effects | None = None
     _fitted: int = 0
+    _chooses: bool = False  # the search is choosing its answer
     _corrections: int = 0  # number of `corrected` trials that were applied
     _runs: int = 0
     _disturbed_runs: int = 0
@@ -205,9 +206,15 @@ class Evaluator:
         """Return the model of all runs; it is fitted once per run, the sizes of its priors less often."""
         if self._fit is None or self._fitted != len(self.points):
             sizes = self._fit.sizes if self._fit and self._fitted >= 30 and len(self.points) % 5 else None
-            self._fit = Effects(self.space, self.points, at_last_speed(self.points, self.logs), sizes)
+            logs = at_last_speed(self.points, self.logs)
+            self._fit = Effects(self.space, self.points, logs, sizes, sparse=self._chooses)
             self._fitted = len(self.points)
         return self._fit
+
+    def begin_choosing(self) -> None:
+        """Use the model that expects most settings to have no effect, from now on."""
+        if not self._chooses:
+            self._chooses, self._fit = True, None
 
     def take(self, trials: Iterable[Trial]) -> None:
         """Add recorded trials."""

@@ -26,6 +26,12 @@ class Ranked:
     deviation: float
 
 
+def predicted(evaluator: Evaluator, point: Point) -> Ranked:
+    """Return a point, also one that has not run, with its estimate."""
+    means, covariance = evaluator.effects().predict([point])
+    return Ranked(point, float(means[0]), float(max(covariance[0, 0], 0.0)) ** 0.5)
+
+
 def rank(evaluator: Evaluator) -> list[Ranked]:
     """Return the measured points that work, best first.
 
@@ -51,14 +57,20 @@ def rank(evaluator: Evaluator) -> list[Ranked]:
 
 
 def without_heavy(evaluator: Evaluator, ranked: list[Ranked]) -> list[Ranked]:
-    """Move points with heavy settings behind lighter points that lose less than `HEAVY_GAIN`."""
+    """Move points with heavy settings behind lighter points, unless they clearly gain `HEAVY_GAIN`."""
     if not ranked or not evaluator.weight(ranked[0].point):
         return ranked
     best, weight = ranked[0], evaluator.weight(ranked[0].point)
     for entry in ranked:
-        if evaluator.weight(entry.point) < weight and entry.mean - best.mean < HEAVY_GAIN:
+        if evaluator.weight(entry.point) < weight and not _is_clear(evaluator, best.point, entry.point):
             best, weight = entry, evaluator.weight(entry.point)
     return [best, *(entry for entry in ranked if entry is not best)]
+
+
+def _is_clear(evaluator: Evaluator, heavy: Point, light: Point) -> bool:
+    means, covariance = evaluator.effects().predict([heavy, light])
+    variance = covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1]
+    return float(means[1] - means[0] - SURE * max(variance, 0.0) ** 0.5) >= HEAVY_GAIN
 
 
 def _is_part(smaller: Point, point: Point) -> bool:
@@ -100,6 +112,12 @@ def contributions(evaluator: Evaluator, point: Point) -> list[Estimate]:
     return sorted(estimates, key=lambda estimate: -estimate.mean)
 
 
+def accepted_loss(evaluator: Evaluator, best: Point) -> float:
+    """Return the largest estimated loss that is accepted for fewer settings than those of the best point."""
+    means, _ = evaluator.effects().predict([best, evaluator.original])
+    return max(_MOST_LOST, _MOST_LOST_SHARE * float(means[1] - means[0]))
+
+
 def slimmest(evaluator: Evaluator, best: Point) -> Point:
     """Return the smallest measured part of the best point without a significant loss."""
     parts = [
@@ -109,11 +127,10 @@ def slimmest(evaluator: Evaluator, best: Point) -> Point:
     ]
     if not parts:
         return best
-    means, covariance = evaluator.effects().predict([best, *parts, evaluator.original])
+    means, covariance = evaluator.effects().predict([best, *parts])
     variances = covariance.diagonal()
-    doubts = (variances[1:-1] + variances[0] - 2 * covariance[0, 1:-1]).clip(min=0.0) ** 0.5
-    losses = means[1:-1] - means[0]
-    most_lost = max(_MOST_LOST, _MOST_LOST_SHARE * float(means[-1] - means[0]))
+    doubts = (variances[1:] + variances[0] - 2 * covariance[0, 1:]).clip(min=0.0) ** 0.5
+    losses, most_lost = means[1:] - means[0], accepted_loss(evaluator, best)
     equal = [
         (sum(map(bool, point)), float(loss), point)
         for point, loss, doubt in zip(parts, losses, doubts, strict=True)

@@ -27,7 +27,15 @@ from mpiric.model.trial import Outcome, Trial
 from mpiric.plans.effort import NORMAL, Effort
 from mpiric.plans.evaluator import Evaluator, OutOfBudgetError
 from mpiric.plans.exploration import explore
-from mpiric.plans.ranking import SHOWN, Ranked, contributions, rank, slimmest, without_heavy
+from mpiric.plans.ranking import (
+    SHOWN,
+    Ranked,
+    contributions,
+    predicted,
+    rank,
+    slimmest,
+    without_heavy,
+)
 from mpiric.plans.screening import screen
 from mpiric.plans.slimming import slim
 from mpiric.tuning.budget import Budget
@@ -88,7 +96,8 @@ def search(
                 yield from evaluator.run(last)
             yield from screen(evaluator)
             yield from explore(evaluator, effort, effect, seed)
-            yield from slim(evaluator, effort, effect)
+    if evaluator.space.factors:
+        yield from slim(evaluator, effort, effect)
     return _result(evaluator, effect)
 
 
@@ -100,13 +109,16 @@ def best_so_far(space: SearchSpace, trials: Iterable[Trial]) -> SearchResult:
 
 
 def _result(evaluator: Evaluator, least_gain: float = 0.0) -> SearchResult:
+    evaluator.begin_choosing()
     by_gain = rank(evaluator)
     ranked = without_heavy(evaluator, by_gain)
     left_out = _left_out(evaluator, by_gain[0], ranked[0]) if ranked else None
     if ranked and any(ranked[0].point):
-        slim = evaluator.minimal or slimmest(evaluator, ranked[0].point)
-        if evaluator.weight(slim) <= evaluator.weight(ranked[0].point):
-            ranked.sort(key=lambda entry: entry.point != slim)  # stable: the others keep their order
+        smallest = evaluator.minimal or slimmest(evaluator, ranked[0].point)
+        if evaluator.weight(smallest) <= evaluator.weight(ranked[0].point):
+            first = next((entry for entry in ranked if entry.point == smallest), None)
+            first = first or predicted(evaluator, smallest)  # no run was left for it
+            ranked = [first, *(entry for entry in ranked if entry is not first)]
     original = next((entry.mean for entry in ranked if entry.point == evaluator.original), None)
     candidates: list[ProofCandidate] = []
     for entry in ranked:

@@ -3,7 +3,7 @@
 A setting with an estimated contribution below half of the minimum effect is dropped without a run. If the
 estimate is doubtful, or the configuration never ran without the setting, the configuration runs with and
 without it in turn until the estimate is certain. Settings that are still doubtful after the allowed runs are
-dropped as well.
+dropped as well. If the budget ends before, they are dropped if their estimated contribution is small.
 """
 
 from collections import Counter
@@ -11,7 +11,7 @@ from collections import Counter
 from mpiric.model.run import Plan
 from mpiric.plans.effort import Effort
 from mpiric.plans.evaluator import Evaluator
-from mpiric.plans.ranking import contributions, rank, without_heavy
+from mpiric.plans.ranking import accepted_loss, contributions, rank, without_heavy
 from mpiric.tuning.search.space import with_level
 
 _FAR = 6.0  # standard deviations beyond which one disturbed run cannot make a setting look useful
@@ -19,6 +19,7 @@ _FAR = 6.0  # standard deviations beyond which one disturbed run cannot make a s
 
 def slim(evaluator: Evaluator, effort: Effort, effect: float) -> Plan[None]:
     """Store the smallest configuration that is as fast as the best in ``evaluator.minimal``."""
+    evaluator.begin_choosing()
     ranked = without_heavy(evaluator, rank(evaluator))
     if not ranked or not any(ranked[0].point):
         return
@@ -34,14 +35,23 @@ def slim(evaluator: Evaluator, effort: Effort, effect: float) -> Plan[None]:
             (
                 setting
                 for setting in settings
-                if looks[setting.factor] < 2 * effort.looks
+                if looks[setting.factor] < 2 * effort.looks and evaluator.runs_left()
                 if not setting.is_evident
                 or (setting.mean < _FAR * setting.deviation and not evaluator.runs_of(without[setting]))
             ),
             None,
         )
         if idle is None and unsure is None:
-            idle = next((setting for setting in settings if setting.is_doubtful), None)
+            most_lost = accepted_loss(evaluator, point)
+            idle = next(
+                (
+                    setting
+                    for setting in settings
+                    if setting.is_doubtful
+                    and (looks[setting.factor] == 2 * effort.looks or setting.mean <= most_lost)
+                ),
+                None,
+            )
         if idle is not None:
             point = without[idle]
         elif unsure is not None:
@@ -51,6 +61,6 @@ def slim(evaluator: Evaluator, effort: Effort, effect: float) -> Plan[None]:
                 return
         else:
             break
-    if not evaluator.runs_of(point):
+    if not evaluator.runs_of(point) and evaluator.runs_left():
         yield from evaluator.run(point)
     evaluator.minimal = point if evaluator.may_work(point) else None

@@ -7,12 +7,18 @@ are smaller for settings that promise nothing. Runs that were clearly disturbed 
 Each run informs all configurations that share a level with it, so that two dozen runs are enough for some
 hundred configurations. Cost: O(runs³) per fit, milliseconds for some dozens of runs.
 
+A sparse fit expects most settings to have no effect. While one effect is large, the prior of all of them is
+wide, and would take noise for small effects of the others. The search uses this fit to choose its answer; to
+choose runs, it would give up settings too early.
+
 Sources: Rasmussen and Williams 2006 (Gaussian Processes, ch. 2 and 5); Duvenaud, Nickisch and Rasmussen 2011
 (additive Gaussian processes); the interaction kernel is their second-order elementary polynomial.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
+from math import log
 from typing import Any
 
 import numpy as np
@@ -30,6 +36,8 @@ _DRIFT_RUNS = 10.0  # correlation length of the drift, in runs
 _RUNS_PER_DISTURBED = 8  # number of runs among which one may be excluded as disturbed
 _DISTURBED = 0.25  # variance of a disturbed run's logarithm, so that it has hardly any weight
 UNPROMISING = 0.2  # score below which a knob is not expected to matter
+_PASSIVE = 0.01  # factor of the prior variance of a factor that seems to have no effect
+_CLEAR = 0.7  # logarithm of the odds (2 to 1) from which a factor is taken to have no effect
 _BASE = 1.0  # prior standard deviation of the original's logarithm, almost uninformative
 
 
@@ -41,6 +49,7 @@ class Sizes:
     interaction: float
     noise: float
     drift: float
+    trust: tuple[float, ...] = ()  # factor of each factor's prior variance; empty: by its score
 
 
 @dataclass(frozen=True)
@@ -57,19 +66,31 @@ class Effects:
     """Fit of all runs so far; a new one is made after each run."""
 
     def __init__(
-        self, space: SearchSpace, points: Sequence[Point], logs: Sequence[float], sizes: Sizes | None = None
+        self,
+        space: SearchSpace,
+        points: Sequence[Point],
+        logs: Sequence[float],
+        sizes: Sizes | None = None,
+        *,
+        sparse: bool = False,
     ) -> None:
-        self._alike = [_trust(f.score) * _likeness(len(f.values), ordered=f.ordered) for f in space.factors]
+        likeness = [_likeness(len(factor.values), ordered=factor.ordered) for factor in space.factors]
         self._points = np.array(points, dtype=np.intp).reshape(len(points), len(space.factors))
         self._runs = np.arange(len(points), dtype=np.float64)
         self._centre = float(np.median(logs)) if len(logs) else 0.0
         self._logs = np.array(logs, dtype=np.float64) - self._centre
-        parts = self._parts(self._points, self._points)
         apart = np.exp(-np.abs(self._runs[:, None] - self._runs[None, :]) / _DRIFT_RUNS)
+        counts = np.ones(len(logs), dtype=bool)
+        trust = sizes.trust if sizes else tuple(_trust(factor.score) for factor in space.factors)
+        self._alike = [value * alike for value, alike in zip(trust, likeness, strict=True)]
         if sizes is None:
-            self.sizes, counts = self._most_likely(*parts, apart)
-        else:
-            self.sizes, counts = sizes, np.ones(len(logs), dtype=bool)
+            sizes, counts = self._most_likely(*self._parts(self._points, self._points), apart)
+            if sparse:
+                trust = self._sparse(space, trust, likeness, sizes, counts, apart)
+                self._alike = [value * alike for value, alike in zip(trust, likeness, strict=True)]
+                sizes, counts = self._most_likely(*self._parts(self._points, self._points), apart)
+        self.sizes = replace(sizes, trust=trust)
+        parts = self._parts(self._points, self._points)
         self._doubt = np.where(counts, 0.0, _DISTURBED)
         self._inverse = np.linalg.inv(self._covariance(self.sizes, *parts, apart) + np.diag(self._doubt))
         self._weights = self._inverse @ self._logs
@@ -119,6 +140,44 @@ class Effects:
         """Return the probability of each run that it was disturbed; 0 for runs that are excluded already."""
         chance = 1 / (1 + np.exp(-np.clip(log_odds(self._inverse, self._weights), -50, 50)))
         return np.where(self._doubt > 0, 0.0, chance)
+
+    def _sparse(
+        self,
+        space: SearchSpace,
+        trust: tuple[float, ...],
+        likeness: Sequence[Array],
+        sizes: Sizes,
+        counts: NDArray[np.bool_],
+        apart: Array,
+    ) -> tuple[float, ...]:
+        """Return the trust in each factor after those without an effect have lost it.
+
+        One after the other, the factor whose removal raises the posterior probability most is removed. A
+        factor of several levels stays until two of them have run.
+        """
+        tested = [
+            factor
+            for factor, levels in enumerate(space.factors)
+            if len(set(self._points[:, factor]) - {0}) >= min(2, len(levels.values))
+        ]
+        doubt = np.diag(np.where(counts, 0.0, _DISTURBED))
+
+        def score(candidate: tuple[float, ...]) -> float:
+            self._alike = [value * alike for value, alike in zip(candidate, likeness, strict=True)]
+            covariance = self._covariance(sizes, *self._parts(self._points, self._points), apart) + doubt
+            _, size = np.linalg.slogdet(covariance)
+            return float(-0.5 * (self._logs @ np.linalg.solve(covariance, self._logs) + size))
+
+        best = score(trust)
+        while tested:
+            without = {f: (*trust[:f], min(trust[f], _PASSIVE), *trust[f + 1 :]) for f in tested}
+            scores = {f: score(without[f]) + _odds_of_no_effect(space.factors[f].score) for f in tested}
+            factor = max(tested, key=lambda f: scores[f])
+            if scores[factor] <= best + _CLEAR:
+                break
+            trust, best = without[factor], scores[factor] - _odds_of_no_effect(space.factors[factor].score)
+            tested.remove(factor)
+        return trust
 
     def _parts(self, rows: NDArray[Any], columns: NDArray[Any]) -> tuple[Array, Array, Array]:
         """Return the similarity of points: sum over factors, sum over pairs of factors, and identity."""
@@ -190,6 +249,12 @@ class Effects:
 def _trust(score: float) -> float:
     """Return the factor of an effect's prior variance by its score: most settings have no effect."""
     return min(1.0, max(score, 0.05) / UNPROMISING) ** 4
+
+
+def _odds_of_no_effect(score: float) -> float:
+    """Return the logarithm of the prior odds that a factor has no effect; its score is the chance of one."""
+    chance = min(max(score, 0.05), 0.95)
+    return log((1 - chance) / chance)
 
 
 def _likeness(levels: int, *, ordered: bool) -> Array:

@@ -81,7 +81,8 @@ class Effects:
         self._logs = np.array(logs, dtype=np.float64) - self._centre
         apart = np.exp(-np.abs(self._runs[:, None] - self._runs[None, :]) / _DRIFT_RUNS)
         counts = np.ones(len(logs), dtype=bool)
-        trust = sizes.trust if sizes else tuple(_trust(factor.score) for factor in space.factors)
+        by_score = tuple(_trust(factor.score) for factor in space.factors)
+        trust = sizes.trust if sizes and sizes.trust else by_score
         self._alike = [value * alike for value, alike in zip(trust, likeness, strict=True)]
         if sizes is None:
             sizes, counts = self._most_likely(*self._parts(self._points, self._points), apart)

@@ -38,9 +38,15 @@ from mpiric.workflows.run.explore_series import (
     series_directory,
     settle,
 )
-from mpiric.workflows.run.first_run import first_whole_run, note_whole_run, write_down
 from mpiric.workflows.run.run import AppliedRecipe, PreparedRun
-from mpiric.workflows.run.watched import WatchedRun, probe_of, run_watched
+from mpiric.workflows.run.watched import (
+    WatchedRun,
+    first_whole_run,
+    note_whole_run,
+    probe_of,
+    run_watched,
+    write_down,
+)
 
 Say = Callable[[str], None]
 _MARGIN = 1.25  # required time left, in units of the longest run so far

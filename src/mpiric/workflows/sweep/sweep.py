@@ -61,7 +61,7 @@ def _sweep(plan: SweepPlan, host: Host, say: Say, tell: Say) -> Swept:
     start_s = time.monotonic()
     request = plan.request
     log = Log(request.directory / LOG, plan, resume=request.resume)
-    effort = measure(plan, host, log, say, tell)
+    measurer = measure(plan, host, log, say, tell)
     times = confirmed(log.measured, log.fresh)
     disturbed = disturbed_points(times, tick_s())
     ranked = {point: measurement for point, measurement in log.measured.items() if point not in disturbed}
@@ -94,8 +94,8 @@ def _sweep(plan: SweepPlan, host: Host, say: Say, tell: Say) -> Swept:
     return Swept(
         learned,
         exported,
-        effort.points,
-        effort.launches,
+        measurer.points,
+        measurer.launches,
         time.monotonic() - start_s,
         sentences,
         log.excluded,

@@ -60,7 +60,7 @@ def test_gains_that_an_interrupted_sweep_has_not_confirmed_are_left_open(tmp_pat
 
     monkeypatch.setattr(sweep_explore, "measure_points", answers)
     with monkeypatch.context() as once:
-        once.setattr(sweep_explore, "confirm", interrupted)
+        once.setattr(sweep_explore.Measurer, "confirm", interrupted)
         result = sweep.sweep(prepared(tmp_path), LocalHost(), silent)
     assert {(key.candidate, key.decided) for key in result.learned.keys} == {("library", False)}
     again = prepared(tmp_path)

@@ -23,7 +23,7 @@ from mpiric.tuning.recipe import SUFFIX, read_recipe
 from mpiric.tuning.store.events import TuneEvents, moment, read_log
 from mpiric.tuning.store.store import EVENTS, Store
 from mpiric.workflows.run.recipe_choice import check_value
-from mpiric.workflows.trials.kept_marks import kept_marks
+from mpiric.workflows.trials.step_markers import kept_marks
 
 _FAR = 1.5  # factor of the median distance of marks; longer distances are not steps
 _MOST_RUNS = 30  # number of runs of each day that are compared; more would add little
@@ -185,14 +185,13 @@ def _of_steps(name: str, answer: Configuration, log: TuneEvents) -> Baseline:
             f"{name} was proved with step markers, and the log with their times is missing",
             hint="name the recipe in the directory of its tune, or a date",
         )
-    pair, window, _ = marks
     return Baseline(
         name,
         answer,
         _paces(log, answer),
         _paces(log, Configuration()),
         "wall",
-        BaselineMarks(pair, window.last_s),
+        BaselineMarks(marks.pair, marks.window.last_s),
     )
 
 

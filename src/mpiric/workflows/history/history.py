@@ -31,6 +31,7 @@ from mpiric.workflows.launch.parse_job import parse_job
 from mpiric.workflows.trials.learn_marks import WHOLE_RUNS, MarkOptions
 from mpiric.workflows.trials.observe import Observing, observe
 from mpiric.workflows.trials.seeing_mounts import copy_policy, inputs_seen
+from mpiric.workflows.trials.step_markers import StepMarkers
 
 
 @dataclass(frozen=True)
@@ -139,4 +140,6 @@ def _mark_options(baseline: Baseline) -> MarkOptions | None:
         return None
     pair, last_s = baseline.marks.pair, baseline.marks.last_s
     window = MarkWindow(pair.first, pair.last, last_s * pair.first / pair.last, last_s)
-    return MarkOptions(WHOLE_RUNS * last_s, fixed=(pair, window, f"as in {baseline.name}"), required=True)
+    return MarkOptions(
+        WHOLE_RUNS * last_s, fixed=StepMarkers(pair, window, f"as in {baseline.name}"), required=True
+    )

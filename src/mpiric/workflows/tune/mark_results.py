@@ -15,7 +15,7 @@ from mpiric.tuning.objective import TIMES
 from mpiric.tuning.recipe import MOST_INPUTS
 from mpiric.workflows.trials.learn_marks import WHOLE_RUNS
 from mpiric.workflows.tune.answer_files import leads_outside
-from mpiric.workflows.tune.mark_course import why_whole
+from mpiric.workflows.tune.start import why_whole
 from mpiric.workflows.tune.state import TuneState
 
 _LIMITS = {  # flag of an original at its marker → consequence for the comparison

@@ -92,7 +92,7 @@ def _compares(trial: Trial) -> bool:
 def spent_s(log: TuneLog) -> float:
     """Return the time spent on runs and on the benchmark of collectives, in seconds."""
     content = log.read()
-    benchmarks = (event.get("elapsed_s") for event in content.events if event["event"] == "benchmark")
+    benchmarks = (event.get("elapsed_s") for event in content.named("benchmark"))
     return sum(trial.wall_s for trial in content.trials) + sum(s for s in benchmarks if isinstance(s, float))
 
 
@@ -117,12 +117,8 @@ def _room(spread: Spread, run_s: float, first_runs: int) -> int:
 
 def _chosen(log: TuneLog) -> list[Configuration] | None:
     """Return the logged candidates for the proof, None before the end of the search."""
-    events = [event for event in log.read().events if event["event"] == "candidates"]
-    if not events:
-        return None
-    configurations = events[-1]["configurations"]
-    assert isinstance(configurations, list)
-    return [Configuration.of(candidate) for candidate in configurations]
+    events = log.read().named("candidates")
+    return [Configuration.of(candidate) for candidate in events[-1]["configurations"]] if events else None
 
 
 class _Findings(Silence):

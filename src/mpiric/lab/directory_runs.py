@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from os import PathLike
 from pathlib import Path
 from typing import Protocol
 
@@ -12,7 +11,7 @@ from mpiric.host.isolation.page_cache import drop_cached, make_safe
 from mpiric.host.isolation.working_copies import TrialDirectory
 from mpiric.host.processes.captured import CommandLate, run_captured
 from mpiric.host.processes.early_end import EarlyEnd
-from mpiric.host.processes.overlay_mount import OverlayMount
+from mpiric.host.processes.execution import Workspace
 from mpiric.host.processes.preparing import make_ready, target_outside
 from mpiric.lab.render import line_without_program
 from mpiric.model.dataclass import dataclass
@@ -88,14 +87,11 @@ class LaunchRunner(Protocol):
         self,
         launch: Launch,
         environment: Mapping[str, str],
-        directory: str | PathLike[str],
-        stdout_path: str | PathLike[str],
-        stderr_path: str | PathLike[str],
+        workspace: Workspace,
         limit_s: float | None,
         *,
         observe: bool = False,
         early_end: EarlyEnd | None = None,
-        mount: OverlayMount | None = None,
     ) -> Execution:
         """Run a launch to its end or early end."""
         ...
@@ -173,16 +169,14 @@ class DirectoryRuns:
         self.ran_in = str(directory.path)
         if complaint := self._not_ready(launch, environment, directory):
             return directory, Execution(Outcome.REFUSED, 0.0, 0, complaint)
+        outputs = (stem.with_suffix(suffix) for suffix in (".stdout", ".stderr"))
         execution = self._runner.execute(
             launch,
             environment,
-            directory.path,
-            str(stem.with_suffix(".stdout")),
-            str(stem.with_suffix(".stderr")),
+            Workspace(directory.path, *outputs, directory.mount),
             limit_s,
             observe=observe,
             early_end=early_end,
-            mount=directory.mount,
         )
         if directory.mount is not None and not self._mounts_work and self._gives_up_mounts(execution):
             return self.execute(launch, environment, stem, limit_s, observe=observe, early_end=early_end)

@@ -1,9 +1,12 @@
-"""Run a program in the foreground, and observe exit status, NaN in the output and step markers."""
+"""Run a program in the foreground, and observe exit status, NaN in the output and step markers.
+
+This checks the first whole run with a recipe whose trials ended at a step marker.
+"""
 
 import secrets
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,6 +35,9 @@ from mpiric.workflows.run.recipe_choice import check_value
 from mpiric.workflows.run.run import AppliedRecipe, PreparedRun
 from mpiric.workflows.trials.recorded_runs import runtime_with_marks
 
+Say = Callable[[str], None]
+_DIRECTORY = "whole-runs"  # subdirectory of the store
+
 
 @dataclass(frozen=True)
 class WatchedRun:
@@ -55,8 +61,7 @@ def probe_of(recipe: Recipe, situation: Situation, host: Host) -> BetweenMarkers
 
 def run_watched(
     configuration: Configuration,
-    applied: AppliedRecipe,
-    environment: Mapping[str, str],
+    prepared: PreparedRun,
     probe: BetweenMarkers | None,
     directory: Path,
     host: Host,
@@ -66,6 +71,8 @@ def run_watched(
     The ranks write step markers to ``directory``, which is removed afterwards; without it, no step markers
     are recorded. The output and the files that trials wrote are searched for NaN.
     """
+    applied = prepared.applied
+    assert applied is not None
     situation, written = applied.situation, written_by_originals(applied.path.parent)
     if probe is not None:
         try:
@@ -79,7 +86,7 @@ def run_watched(
         with cleaned_nodes(situation.job, situation.nodes, host) as after_ended_run:
             lab = Foreground(
                 lambda chosen, carried: render(chosen, situation, carried),
-                environment,
+                prepared.environment,
                 output_tap=OutputTap(watch.feed, through_launcher=bool(situation.job.launcher_words)),
                 after_ended_run=after_ended_run,
             )
@@ -90,10 +97,6 @@ def run_watched(
         shutil.rmtree(directory, ignore_errors=True)
 
 
-Say = Callable[[str], None]
-_DIRECTORY = "whole-runs"  # subdirectory of the store
-
-
 def first_whole_run(prepared: PreparedRun, store: Path | None, host: Host, say: Say) -> int:
     """Run the program, record the result in the recipe, and return the exit status."""
     applied = prepared.applied
@@ -101,7 +104,7 @@ def first_whole_run(prepared: PreparedRun, store: Path | None, host: Host, say: 
     say("first whole run with this recipe: checking exit status, NaN in the output and time of later steps")
     directory = (store or default_store()).absolute() / _DIRECTORY / secrets.token_hex(6)
     probe = probe_of(applied.recipe, applied.situation, host)
-    watched = run_watched(prepared.configuration, applied, prepared.environment, probe, directory, host)
+    watched = run_watched(prepared.configuration, prepared, probe, directory, host)
     with after_run(watched.trial.exit_status):
         note_whole_run(applied, watched, say)
     return watched.trial.exit_status

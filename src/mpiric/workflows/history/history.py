@@ -23,8 +23,9 @@ from mpiric.schedulers import NO_JOB, job_around
 from mpiric.tuning.marks.window import MarkWindow
 from mpiric.tuning.objective import parse_objective
 from mpiric.tuning.proof.regression import Regression, compare_days, runs_needed
-from mpiric.tuning.store.store import Store, TuneSummary
-from mpiric.workflows.history.baseline import AgainstRequest, Baseline, baseline_of, result_of
+from mpiric.tuning.store.events import read_log
+from mpiric.tuning.store.store import EVENTS, Store, TuneSummary
+from mpiric.workflows.history.baseline import AgainstRequest, Baseline, baseline_of
 from mpiric.workflows.launch.fingerprints import job_identity, program_name
 from mpiric.workflows.launch.node_leftovers import cleaned_nodes
 from mpiric.workflows.launch.parse_job import parse_job
@@ -59,7 +60,7 @@ class DayComparison:
 
 def past(store: Path | None) -> tuple[Past, ...]:
     """Return all tunes of the store, the oldest first."""
-    return tuple(Past(summary, result_of(summary.path)) for summary in Store(store).tunes())
+    return tuple(Past(summary, read_log(summary.path / EVENTS).result) for summary in Store(store).tunes())
 
 
 def against(request: AgainstRequest, host: Host, narrator: Narrator) -> DayComparison:
@@ -74,10 +75,9 @@ def against(request: AgainstRequest, host: Host, narrator: Narrator) -> DayCompa
             hint="use a recipe with a proof or several records as baseline, or a lower --confidence",
         )
     store = Store(request.store)
-    name = program_name(parsed.job)
-    job = job_identity(parsed.job)
+    identity = f"history-{job_identity(parsed.job)}"
     with (
-        store.create(name, f"history-{job}", request.argv, against=baseline.name) as record,
+        store.create(program_name(parsed.job), identity, request.argv, against=baseline.name) as record,
         cleaned_nodes(parsed.job, parsed.nodes, host) as after_ended_run,
         Runner() as runner,
         WorkingCopies(

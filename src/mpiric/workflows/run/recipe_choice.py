@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -205,14 +205,12 @@ def _warnings(mismatches: Sequence[Difference]) -> list[str]:
 
 def rounding_settings(recipe: Recipe) -> tuple[str, ...]:
     """Return the settings that may change the order of sums, as ``knob=value``."""
-    return tuple(_rounding_settings(recipe))
-
-
-def _rounding_settings(recipe: Recipe) -> Iterator[str]:
-    for name, value in recipe.configuration.items:
-        chooses = name == "collectives" and (value == "online" or _chooses_reductions(recipe))
-        if chooses or knobs.all_knobs()[name].results is ResultsEffect.ROUNDING:
-            yield f"{name}={value}"
+    return tuple(
+        f"{name}={value}"
+        for name, value in recipe.configuration.items
+        if knobs.all_knobs()[name].results is ResultsEffect.ROUNDING
+        or (name == "collectives" and (value == "online" or _chooses_reductions(recipe)))
+    )
 
 
 def _chooses_reductions(recipe: Recipe) -> bool:
@@ -223,20 +221,19 @@ def _chooses_reductions(recipe: Recipe) -> bool:
 
 
 def lacks_consent(path: Path, recipe: Recipe) -> str:
-    """Return the reason why a recipe needs consent, "" if it needs none."""
+    """Return the reason why a recipe needs consent, "" if it needs none.
+
+    Consent is needed if another user has written the file, or can write it.
+    """
     settings = rounding_settings(recipe)
-    if not settings or not _is_of_others(path):
+    try:
+        facts = path.stat()
+        is_of_others = facts.st_uid != os.geteuid() or bool(facts.st_mode & stat.S_IWOTH)
+    except OSError:
+        is_of_others = True
+    if not settings or not is_of_others:
         return ""
     return (
         f"the recipe {path} belongs to another user and may change the last digits of results "
         f"({', '.join(settings)})"
     )
-
-
-def _is_of_others(path: Path) -> bool:
-    """Return whether another user has written the file, or can write it."""
-    try:
-        facts = path.stat()
-    except OSError:
-        return True
-    return facts.st_uid != os.geteuid() or bool(facts.st_mode & stat.S_IWOTH)

@@ -14,11 +14,9 @@ from mpiric.lab.mark_judge import crossings
 from mpiric.lab.probes import between
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
-from mpiric.model.marks import MarkPair, RunMarks
 from mpiric.model.narrator import Narrator
 from mpiric.model.pace import KeyPace
 from mpiric.model.run import Plan, Run
-from mpiric.model.situation import Situation
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.marks.agreement import disagreement, repeatable_hint
@@ -58,7 +56,10 @@ def find_marks(
         assert records is not None
         markers = yield from learn_marks(lab, host, records, options)
     pair, window = markers.pair, markers.window
-    library = _library(pair, lab.situation, host)
+    try:
+        library = "" if pair.key.is_printed else runtime_with_marks(lab.situation, host)
+    except MpiricError as error:
+        raise NoMarksError(error.message) from error
     chosen = options.fixed is not None or (options.named is not None and options.named.numbers is not None)
     for _ in range(2):
         lab.probes = {Phase.OBSERVE: between(pair, library, ends=True)}
@@ -69,7 +70,12 @@ def find_marks(
             more = f" ({hint})" if hint else ""
             raise NoMarksError(f"the steps differ from run to run: {different}{more}")
         judged = choose_window(
-            [_of_first_rank(marks, pair) for marks in marks_of_runs], options.budget_s, options.after_s
+            [
+                KeyPace(pair.key, first.calls, first.stride, first.times_s)
+                for first in (marks.ranks[0] for marks in marks_of_runs)
+            ],
+            options.budget_s,
+            options.after_s,
         )
         if chosen or judged is None or judged.first <= pair.first + (pair.last - pair.first) // 10:
             break
@@ -82,16 +88,6 @@ def find_marks(
     compared = (Phase.OBSERVE, Phase.SEARCH, Phase.PROOF, Phase.HISTORY)
     lab.probes = dict.fromkeys(compared, between(pair, library, ends=True))
     return replace(markers, pair=pair, window=window, originals=tuple(originals))
-
-
-def _library(pair: MarkPair, situation: Situation, host: Host) -> str:
-    """Return the path of the runtime that reports the markers; "" for output lines."""
-    if pair.key.is_printed:
-        return ""
-    try:
-        return runtime_with_marks(situation, host)
-    except MpiricError as error:
-        raise NoMarksError(error.message) from error
 
 
 def _originals(window: MarkWindow, has_room: Callable[[float], bool]) -> Plan[list[Trial]]:
@@ -136,8 +132,3 @@ def _not_there(trial: Trial) -> str:
     if absent and not trial.came_early:
         return f"rank {absent[0]} did not reach the step marker, while others did"
     return "" if split is not None and split.per_mark_s is not None else "a run did not reach the step marker"
-
-
-def _of_first_rank(marks: RunMarks, pair: MarkPair) -> KeyPace:
-    first = marks.ranks[0]
-    return KeyPace(pair.key, first.calls, first.stride, first.times_s)

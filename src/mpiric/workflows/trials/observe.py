@@ -16,7 +16,6 @@ from mpiric.lab.render import render
 from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, ProgramFailedError
-from mpiric.model.job import Job
 from mpiric.model.narrator import Narrator
 from mpiric.model.rank_choice import is_mpi_library
 from mpiric.model.run import Plan, Run
@@ -39,6 +38,12 @@ from mpiric.workflows.trials.recorded_runs import (
 )
 from mpiric.workflows.trials.step_markers import StepMarkers
 
+_WITHOUT_NAME = "without --mark, mpiric looks for a step marker, and runs to the end without one"
+_MPMD = "; its ranks run several programs (MPMD), each with separate calls"
+_WITHOUT_MPI = "the program makes no MPI call: only settings that need none are tried"
+# Durations of later looks relative to the first, which ended before the ranks were up.
+_LATER_LOOKS = 3.0, 6.0
+_LONG_S = 120.0  # a program that takes longer is looked at twice, not three times
 _MORE_TIME = (
     "a larger --budget (a proof takes some twenty runs), a smaller input, --mark for a call of each step, "
     "or --to-the-end, which stops no run"
@@ -48,7 +53,7 @@ _MOST_FAILURES = 3  # failures in a row
 _FEWEST = 2  # complete runs needed to compare outputs; further runs take at most half of the budget
 _SHARE = 0.5
 _DISTURBED = 1.3  # time relative to the quickest run, above which a run was disturbed
-DISTURBED_RUNS = 2  # further runs if one was disturbed
+_DISTURBED_RUNS = 2  # further runs if one was disturbed
 
 
 @dataclass
@@ -63,12 +68,7 @@ class OriginalRuns:
     @property
     def whole(self) -> tuple[Trial, ...]:
         """Return the complete runs, untouched ones first."""
-        return (*self._untouched, *self.recorded.trials)
-
-    @property
-    def has_whole_untouched(self) -> bool:
-        """Return whether an untouched run was complete."""
-        return bool(self._untouched)
+        return (*self.whole_untouched, *self.recorded.trials)
 
     @property
     def wall_s(self) -> float:
@@ -76,18 +76,19 @@ class OriginalRuns:
 
         If all runs ended early, the longest of them is a lower bound.
         """
-        if runs := self._untouched or self.recorded.trials:
+        if runs := self.whole_untouched or self.recorded.trials:
             return median_low(trial.wall_s for trial in runs)
         return max(trial.wall_s for trial in self.untouched_runs)
 
     @property
     def is_disturbed(self) -> bool:
         """Return whether untouched runs differ so much in time that another load must have disturbed one."""
-        walls = [trial.wall_s for trial in self._untouched]
+        walls = [trial.wall_s for trial in self.whole_untouched]
         return len(walls) > 1 and sorted(walls)[len(walls) // 2] > _DISTURBED * min(walls)
 
     @property
-    def _untouched(self) -> list[Trial]:
+    def whole_untouched(self) -> list[Trial]:
+        """Return the complete untouched runs."""
         return [trial for trial in self.untouched_runs if not trial.came_early]
 
     def that_fit(self, limit: int) -> int:
@@ -161,17 +162,6 @@ def _tail(path: str, most_lines: int = 15) -> str:
     except OSError:
         return ""
     return "\n".join(f"    {line}" for line in text.strip().splitlines()[-most_lines:])
-
-
-_WITHOUT_NAME = "without --mark, mpiric looks for a step marker, and runs to the end without one"
-_MPMD = "; its ranks run several programs (MPMD), each with separate calls"
-_WITHOUT_MPI = "the program makes no MPI call: only settings that need none are tried"
-# Durations of later looks relative to the first, which ended before the ranks were up.
-_LATER_LOOKS = (
-    3.0,
-    6.0,
-)
-_LONG_S = 120.0  # a program that takes longer is looked at twice, not three times
 
 
 @dataclass(frozen=True)
@@ -277,13 +267,13 @@ def _are_up(observed: tuple[RankSeen, ...], ranks: int, host: Host) -> bool:
 def _run_whole(runs: OriginalRuns, lab: Lab, host: Host, records: Path | None) -> Plan[None]:
     """Make the complete runs that the budget allows: untouched, recorded, and more if one was disturbed."""
     usual = 2 if runs.whole[0].wall_s > _LONG_S else 3
-    if runs.that_fit(usual) and not runs.has_whole_untouched:
+    if runs.that_fit(usual) and not runs.whole_untouched:
         yield from runs.untouched()
     if records is not None:
         runs.add((yield from record_original(lab, host, records, runs.that_fit(usual))))
     while runs.that_fit(usual):
         yield from runs.untouched()
-    for _ in range(DISTURBED_RUNS):
+    for _ in range(_DISTURBED_RUNS):
         if runs.is_disturbed and runs.that_fit(len(runs.whole) + 1):
             yield from runs.untouched()
 
@@ -333,12 +323,14 @@ def _at_marks(marks: StepMarkers, lab: Lab, options: MarkOptions, *, compare: bo
 def _observation(runs: OriginalRuns, parsed: ParsedJob, host: Host) -> Observation:
     """Return the observation of untouched runs; the ranks of recorded ones also load the runtime."""
     fullest = max(reversed(runs.untouched_runs), key=lambda trial: len(trial.ranks))
-    ranks = fullest.ranks or expected_ranks(parsed, host)
-    ranks = tuple(_preloadable(rank, parsed.job, host) for rank in ranks)
+
+    def is_static(rank: RankSeen) -> bool:
+        elf = host.elf(rank.program) if rank.libraries and parsed.job.container is None else None
+        return elf is not None and not elf.interpreter
+
+    # A static program ignores preloads.
+    ranks = tuple(
+        replace(rank, libraries=()) if is_static(rank) else rank
+        for rank in fullest.ranks or expected_ranks(parsed, host)
+    )
     return observation_of(ranks, parsed, host, runs.wall_s, fullest.wall_s)
-
-
-def _preloadable(rank: RankSeen, job: Job, host: Host) -> RankSeen:
-    """Return a rank, without libraries if its program is static and therefore ignores preloads."""
-    elf = host.elf(rank.program) if rank.libraries and job.container is None else None
-    return replace(rank, libraries=()) if elf is not None and not elf.interpreter else rank

@@ -1,6 +1,6 @@
 """Visibility of mpiric's overlay mounts in a launch, and input files of a command."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from mpiric import launchers
@@ -45,16 +45,11 @@ def sees_mounts(parsed: ParsedJob, host: Host) -> bool:
 
 def inputs_seen(job: Job, recorded: Sequence[Recorded] = ()) -> tuple[str, ...]:
     """Return possible inputs: files named in the command, its standard input, files that ranks read."""
-    return (*_named_files(job), *(path for run in recorded for path in _opened(run)))
-
-
-def _named_files(job: Job) -> Iterator[str]:
-    for word in (*job.argv, job.stdin):
-        for path in (word, word.partition("=")[2]):
-            if path and not path.startswith("-") and is_file(Path(job.working_directory, path)):
-                yield path
-
-
-def _opened(recorded: Recorded) -> Iterator[str]:
-    for rank in recorded.record.ranks:
-        yield from (file.path for file in rank.files if file.reads and not file.writes)
+    paths = [path for word in (*job.argv, job.stdin) for path in (word, word.partition("=")[2])]
+    named = [
+        path
+        for path in paths
+        if path and not path.startswith("-") and is_file(Path(job.working_directory, path))
+    ]
+    files = (file for run in recorded for rank in run.record.ranks for file in rank.files)
+    return (*named, *(file.path for file in files if file.reads and not file.writes))

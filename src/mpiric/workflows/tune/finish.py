@@ -20,6 +20,7 @@ from mpiric.model.marks import MarkPair
 from mpiric.model.run import Plan, Run
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.model.whole_check import WholeCheck, WholeVerdict
+from mpiric.tuning.equivalence.output_files import files_in
 from mpiric.tuning.equivalence.whole_runs import WholeOutput, whole_disagreement
 from mpiric.tuning.marks.later_pace import UNREACHED, against_forecast, pace_of
 from mpiric.tuning.objective import Objective
@@ -89,10 +90,7 @@ def _check(state: TuneState, answer: Configuration) -> Plan[WholeCheck]:
 
 
 def _output(trial: Trial) -> WholeOutput:
-    directory = kept_files(trial)
-    paths = [path for path in sorted(directory.rglob("*")) if is_file(path)]
-    files = {str(path.relative_to(directory)): path for path in paths}
-    return WholeOutput(Path(trial.stdout), files)
+    return WholeOutput(Path(trial.stdout), files_in(kept_files(trial)))
 
 
 def _disagreement(

@@ -44,7 +44,13 @@ def plan_round(state: TuneState, array_round: ArrayRound) -> tuple[tuple[Run, ..
     """Return the blocks of the next round; none if search and proof need no further run."""
     spread = state.request.spread
     assert spread is not None
-    trials = [trial for trial in state.earlier if _compares(trial)]
+    # Recorded runs, and the run that was made for learning, are compared with no other.
+    trials = [
+        trial
+        for trial in state.earlier
+        if trial.phase is not Phase.RECORD
+        and not (trial.phase is Phase.SEARCH and trial.block.startswith(_LEARNING))
+    ]
     budget = budget_left(state)
     chosen = _chosen(state.log)
     searches = chosen is None and array_round.number < _SEARCH_ROUNDS
@@ -81,12 +87,6 @@ def plan_round(state: TuneState, array_round: ArrayRound) -> tuple[tuple[Run, ..
     except RoundFull:
         pass
     return deal(lookahead.planned, spread.jobs, fewest) if lookahead.planned else ()
-
-
-def _compares(trial: Trial) -> bool:
-    """Return whether a trial may be compared: it was neither recorded nor made for learning."""
-    learns = trial.phase is Phase.SEARCH and trial.block.startswith(_LEARNING)
-    return trial.phase is not Phase.RECORD and not learns
 
 
 def spent_s(log: TuneLog) -> float:

@@ -22,6 +22,7 @@ from mpiric.report.comparison_text import comparison_json, print_comparison
 from mpiric.report.policy_text import policy_html, policy_json, print_policy
 from mpiric.report.profile_json import profile_json
 from mpiric.report.profile_text import print_profile
+from mpiric.tuning import files
 from mpiric.tuning.policy import merge, read_learned
 from mpiric.workflows.policies.export import check_free, export_policy, of_library
 from mpiric.workflows.policies.files import is_flat_policy, is_learned_policy
@@ -29,7 +30,6 @@ from mpiric.workflows.profile.report import (
     export_csv,
     load,
     load_two,
-    write,
     write_comparison,
     write_report,
 )
@@ -104,7 +104,7 @@ def command(
 def _policies(places: tuple[Path, ...], page: Path | None, directory: Path | None, *, as_json: bool) -> None:
     learned = merge([read_learned(record) for record in places])
     if page is not None:
-        print(f"wrote {write(page, policy_html(learned, __version__))}", file=sys.stderr)
+        print(f"wrote {files.write_whole(page, policy_html(learned, __version__))}", file=sys.stderr)
     sentences = []
     if directory is not None:
         check_free(directory)

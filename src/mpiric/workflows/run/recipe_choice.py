@@ -4,11 +4,13 @@ import os
 import stat
 from collections.abc import Sequence
 from dataclasses import replace
+from enum import Enum
 from pathlib import Path
 
 from mpiric import knobs
 from mpiric.host.host import Host
 from mpiric.lab.render import render
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MismatchError, MpiricError, NotFoundError
 from mpiric.model.knob import ResultsEffect
 from mpiric.model.policy import LIBRARY, REDUCING
@@ -16,7 +18,6 @@ from mpiric.model.rank_order import RankOrders
 from mpiric.model.recipe import Fingerprint, Recipe
 from mpiric.model.situation import EVERYTHING, Situation
 from mpiric.model.whole_check import WholeVerdict
-from mpiric.tuning.fingerprint import Difference, Severity, differences, fits
 from mpiric.tuning.policy import parse_flat
 from mpiric.tuning.recipe import find_recipes, read_recipe
 from mpiric.tuning.store.store import default_store
@@ -28,6 +29,58 @@ from mpiric.workflows.policies.tuner import exporting, with_policy
 from mpiric.workflows.run.collectives import RunRequest
 from mpiric.workflows.run.file_settings import settable
 from mpiric.workflows.trials.expected import expected_situation
+
+
+class Severity(str, Enum):
+    """Consequence of a difference for applying the recipe."""
+
+    REFUSE = "refuse"  # the settings have another meaning here, or none
+    WARN = "warn"  # the recipe works, but may no longer be the fastest
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Field that differs; "" is the value of a missing field."""
+
+    field: str  # part and name: "mpi.version"
+    then: str
+    now: str
+    severity: Severity
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.then or 'none'} when tuned, {self.now or 'none'} now"
+
+
+# Fields whose differences refuse the recipe; all others warn. Settings of one implementation have no meaning
+# for another. Another program or launcher is another job.
+_REFUSED_FIELDS = {"mpi.implementation", "mpi.abi", "mpi.abi_family", "program.name", "program.launcher"}
+
+
+def differences(then: Fingerprint, now: Fingerprint) -> tuple[Difference, ...]:
+    """Return the fields that differ; differences that refuse the recipe come first."""
+    changes: list[Difference] = []
+    for part in ("program", "mpi", "machine"):
+        before, after = getattr(then, part), getattr(now, part)
+        # Fields of the machine that an older recipe does not contain are ignored.
+        for name in before if part == "machine" else dict.fromkeys([*before, *after]):
+            old, new = before.get(name, ""), after.get(name, "")
+            if old == new:
+                continue
+            field = f"{part}.{name}"
+            # Settings are renamed and dropped between major versions of an MPI library.
+            other_major = field == "mpi.version" and old.split(".")[0] != new.split(".")[0]
+            severity = Severity.REFUSE if field in _REFUSED_FIELDS or other_major else Severity.WARN
+            changes.append(Difference(field, old, new, severity))
+    return tuple(sorted(changes, key=lambda change: change.severity is Severity.WARN))
+
+
+def fits(then: Fingerprint, now: Fingerprint) -> float | None:
+    """Return minus the number of warnings, so that 0 is the best; None if the recipe must be refused."""
+    changes = differences(then, now)
+    if any(change.severity is Severity.REFUSE for change in changes):
+        return None
+    return -float(len(changes))
+
 
 # Only usable cores, hardware threads and NUMA nodes count: an allocation can be a part of a machine.
 _HARDWARE = {"machine.cpu", "machine.memory_gib", "machine.networks"}

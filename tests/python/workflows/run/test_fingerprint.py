@@ -1,5 +1,5 @@
 from mpiric.model.recipe import Fingerprint
-from mpiric.tuning.fingerprint import Severity, differences, fits
+from mpiric.workflows.run.recipe_choice import Severity, differences, fits
 
 HERE = Fingerprint(
     {"cpu": "icelake", "cores": "2"},

@@ -17,8 +17,6 @@ from mpiric.profile.compare import compare
 from mpiric.profile.pace import run_pace
 from mpiric.profile.read import read_record
 from mpiric.profile.sites import name_sites
-from mpiric.profile.tables import write_csv
-from mpiric.report.comparison_text import comparison_html
 from mpiric.report.profile_html import profile_html
 from mpiric.report.profile_json import profile_json
 from mpiric.tuning.files import write_whole
@@ -88,16 +86,6 @@ def write_report(profile: Profile, directory: Path, host: Host) -> Path:
     profile = with_order(profile, directory, host)
     write_whole(directory / DATA, json.dumps(profile_json(profile), indent=1, ensure_ascii=False) + "\n")
     return write_whole(directory / PAGE, profile_html(profile, __version__))
-
-
-def write_comparison(comparison: Comparison, path: Path) -> Path:
-    """Write the page of a comparison."""
-    return write_whole(path, comparison_html(comparison, __version__))
-
-
-def export_csv(record: Path, directory: Path) -> tuple[Path, ...]:
-    """Write the tables of a record as CSV files."""
-    return write_csv(read_record(record), directory)
 
 
 def launch_facts(record: Path) -> dict[str, Any]:

@@ -53,6 +53,7 @@ _MOST_FAILURES = 3  # failures in a row
 _FEWEST = 2  # complete runs needed to compare outputs; further runs take at most half of the budget
 _SHARE = 0.5
 _DISTURBED = 1.3  # time relative to the quickest run, above which a run was disturbed
+_TAIL_LINES = 15  # lines of the output of a failed command that are shown
 _DISTURBED_RUNS = 2  # further runs if one was disturbed
 
 
@@ -156,12 +157,12 @@ def program_failed(argv: tuple[str, ...], trial: Trial) -> ProgramFailedError:
     )
 
 
-def _tail(path: str, most_lines: int = 15) -> str:
+def _tail(path: str) -> str:
     try:
         text = Path(path).read_text(errors="replace")
     except OSError:
         return ""
-    return "\n".join(f"    {line}" for line in text.strip().splitlines()[-most_lines:])
+    return "\n".join(f"    {line}" for line in text.strip().splitlines()[-_TAIL_LINES:])
 
 
 @dataclass(frozen=True)

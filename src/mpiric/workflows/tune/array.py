@@ -176,19 +176,18 @@ def _learn(state: TuneState, array_round: ArrayRound, main: TuneLog, host: Host)
 
 def _learn_networks(state: TuneState, host: Host) -> None:
     """Measure the networks once in a tune."""
-    networks_event = next(iter(state.log.read().named("networks")), None)
-    if networks_event is None:
+    logged = state.log.read().named("networks")
+    if not logged:
         state.situation = with_networks(state.situation, host, state.narrator)
         observation = state.situation.observation
-        networks_event = {
-            "names": list(observation.networks),
-            "used": list(observation.networks_used),
-            "provider": observation.provider_used,
-        }
-        state.log.append("networks", networks_event)
+        networks, used = list(observation.networks), list(observation.networks_used)
+        provider = observation.provider_used
+        state.log.append("networks", {"names": networks, "used": used, "provider": provider})
         return
-    names, used = networks_event["names"], networks_event.get("used")
-    networks = tuple(str(name) for name in names) if isinstance(names, list) else ()
-    of_library = tuple(str(name) for name in used) if isinstance(used, list) else ()
-    provider = str(networks_event.get("provider", ""))
-    state.situation = with_network_order(state.situation, networks, of_library, provider)
+    used = logged[0].get("used")
+    state.situation = with_network_order(
+        state.situation,
+        tuple(logged[0]["names"]),
+        tuple(str(name) for name in used) if isinstance(used, list) else (),
+        str(logged[0].get("provider", "")),
+    )

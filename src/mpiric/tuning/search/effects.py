@@ -27,8 +27,9 @@ Optim. 47 (2008) 2410 (knowledge gradient); Sundararajan and Keerthi, Neural Com
 """
 
 from collections.abc import Sequence
-from itertools import product
+from itertools import pairwise, product
 from math import erf, pi, sqrt
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,7 @@ _DISTURBED_SHARE = 0.02  # expected share of disturbed runs
 _SLOWER = 0.4  # mean logarithm of the factor by which a disturbed run is slower
 _DISTURBED = 0.25  # variance of a disturbed run's logarithm, so that it has hardly any weight
 UNPROMISING = 0.2  # score below which a knob is not expected to matter
+_CHANGED = 0.33  # difference of two logarithms of the original's time: 1.4 times, beyond most noise
 _BASE = 1.0  # prior standard deviation of the original's logarithm, almost uninformative
 
 
@@ -266,3 +268,33 @@ def _positive_part(mean: Array, variance: Array) -> Array:
     density = np.exp(-0.5 * ratio**2) / sqrt(2 * pi)
     cumulative = np.asarray(0.5 * (1 + np.vectorize(erf, otypes=[float])(ratio / sqrt(2))))
     return np.asarray(mean * cumulative + deviation * density)
+
+
+def at_last_speed(points: Sequence[Point], logs: Sequence[float]) -> list[float]:
+    """Return the logarithms of the times that all runs would have at the speed of the last ones.
+
+    Runs of the original that agree within 1.4 times are at one speed. Between the last run at one speed and
+    the first at the next one, the change is placed where the runs differ least from the original at the speed
+    of their side (least absolute deviations).
+    """
+    speeds: list[list[int]] = []
+    for at, point in enumerate(points):
+        if any(point):
+            continue
+        if speeds and abs(logs[at] - median(logs[run] for run in speeds[-1])) <= _CHANGED:
+            speeds[-1].append(at)
+        else:
+            speeds.append([at])
+    levels = [median(logs[run] for run in runs) for runs in speeds]
+    moved, start = list(logs), 0
+    for (runs, level), (later_runs, later) in pairwise(zip(speeds, levels, strict=True)):
+        between = range(runs[-1] + 1, later_runs[0] + 1)
+
+        def deviation(change: int, low: float = level, high: float = later, runs: range = between) -> float:
+            return sum(abs(logs[at] - (low if at < change else high)) for at in runs)
+
+        change = min(between, key=deviation)
+        for at in range(start, change):
+            moved[at] += levels[-1] - level
+        start = change
+    return moved

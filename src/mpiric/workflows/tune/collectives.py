@@ -37,9 +37,8 @@ from mpiric.tuning.store.store import TuneLog
 from mpiric.workflows.policies.export import chooses_something
 from mpiric.workflows.policies.files import all_learned, benchmark_file, learned_file
 from mpiric.workflows.policies.tuner import obeying
-from mpiric.workflows.sweep.directory import LOG
 from mpiric.workflows.sweep.explore import Measurer
-from mpiric.workflows.sweep.log import Log
+from mpiric.workflows.sweep.log import LOG, Log
 from mpiric.workflows.sweep.plan import SweepPlan, prepare_calls
 from mpiric.workflows.sweep.request import COLLECTIVES, SweepRequest
 from mpiric.workflows.trials.users_lab import users_lab

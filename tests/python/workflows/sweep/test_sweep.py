@@ -17,7 +17,6 @@ from mpiric.tuning.policy.sampling import Subject, SweepPoint
 from mpiric.tuning.store.lock import Lock
 from mpiric.workflows.policies.export import of_library
 from mpiric.workflows.submit.array_rounds import ArrayRound
-from mpiric.workflows.sweep import array as sweep_rounds
 from mpiric.workflows.sweep import explore as sweep_explore
 from mpiric.workflows.sweep import plan as sweep_plan
 from mpiric.workflows.sweep import sweep
@@ -121,7 +120,7 @@ def test_jobs_of_an_array_tell_each_other_what_they_gave_up(tmp_path: Path) -> N
     first.add(point, times(point))
     second.exclude("bcast", "own:good", "it hung")
     for _ in range(2):
-        sweep_rounds._collect(prepared(tmp_path), array_round)
+        sweep._collect(prepared(tmp_path), array_round)
         main = Log(tmp_path / "sweep.jsonl", prepared(tmp_path), resume=True)
         assert (main.measured, main.excluded) == ({}, {"bcast own:good": "it hung"})
 

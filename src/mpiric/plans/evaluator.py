@@ -112,7 +112,7 @@ class Evaluator:
         return all(groups) and separation(*groups)[0] > 1 + gain
 
     def _compared(self, point: Point, logs: Sequence[float]) -> list[list[float]]:
-        """Return those of ``logs``, one for each run, that belong to the original and to a point."""
+        """Select from ``logs``, one value for each run, the values of the original and of a point."""
         return [
             [time for run, time in zip(self.points, logs, strict=True) if run == measured]
             for measured in (self.original, point)

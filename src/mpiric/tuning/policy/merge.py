@@ -115,9 +115,9 @@ def averaged(name: str, several: list[Measured]) -> Measured:
 
 
 def common_candidate(keys: Sequence[LearnedKey]) -> str:
-    """Return the candidate that all keys chose, else the fastest one that every key tried.
+    """Return the candidate that all keys chose, else the one with the least pooled time that every key tried.
 
-    That is the one with the least pooled time; `library` if there is none.
+    `library` if there is none.
     """
     if len({key.candidate for key in keys}) == 1:
         return keys[0].candidate

@@ -19,7 +19,7 @@ _EVENT = "marks"
 
 @dataclass(frozen=True)
 class StepMarkers:
-    """Two step markers between which runs are compared, and what is known about them."""
+    """Two step markers between which runs are compared, the reason for them, and the runs that show them."""
 
     pair: MarkPair
     window: MarkWindow

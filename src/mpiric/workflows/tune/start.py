@@ -77,12 +77,14 @@ def why_whole(request: TuneRequest) -> str:
     return f"runs are whole because of {reason}" if reason else ""
 
 
-def _mark_options(request: TuneRequest, own: TuneEvents, recorded: TuneEvents | None) -> MarkOptions | None:
+def _mark_options(
+    request: TuneRequest, events: TuneEvents, recorded: TuneEvents | None
+) -> MarkOptions | None:
     """Return the options for step markers, which are kept if they are in the log.
 
     After the job that ``recorded`` the command, other jobs of a tune use its markers, or make complete runs.
     """
-    fixed = kept_marks(own if recorded is None else recorded)
+    fixed = kept_marks(events if recorded is None else recorded)
     if recorded is not None and fixed is None:
         return None
     required = recorded is not None or request.mark is not None

@@ -31,16 +31,7 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
 from mpiric.model.evidence import Evidence, Share, Verdict
 from mpiric.model.run import Plan
-from mpiric.plans.prove import (
-    FEWEST_REPLICATES,
-    LOOK_LEAVES,
-    ROOM,
-    STOP_AT,
-    Proof,
-    ProofState,
-    Unit,
-    prove,
-)
+from mpiric.plans.prove import FEWEST_REPLICATES, LOOK_LEAVES, ROOM, STOP_AT, Proof, ProofState, Unit, prove
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.proof.rank_betting import Block
 from mpiric.tuning.proof.stopping_rule import Errors, StoppingRule

@@ -22,11 +22,7 @@ from mpiric.model.run import Plan, Run
 from mpiric.model.situation import EVERYTHING, Allowed, Observation, RankSeen, Situation
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.tuning.budget import Budget
-from mpiric.workflows.launch.parse_job import (
-    ParsedJob,
-    resolve_mpi,
-    serving,
-)
+from mpiric.workflows.launch.parse_job import ParsedJob, resolve_mpi, serving
 from mpiric.workflows.trials.expected import expected_ranks, known_situation, observation_of, situation_of
 from mpiric.workflows.trials.find_marks import find_marks
 from mpiric.workflows.trials.learn_marks import MarkOptions, NoMarksError

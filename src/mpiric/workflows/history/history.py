@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from mpiric.host.host import Host
-from mpiric.host.isolation.working_copies import WorkingCopies
 from mpiric.host.processes.execution import Runner
 from mpiric.lab.judge import Judge
 from mpiric.lab.lab import Lab, drive
@@ -31,7 +30,7 @@ from mpiric.workflows.launch.node_leftovers import cleaned_nodes
 from mpiric.workflows.launch.parse_job import parse_job
 from mpiric.workflows.trials.learn_marks import WHOLE_RUNS, MarkOptions
 from mpiric.workflows.trials.observe import Observing, observe
-from mpiric.workflows.trials.seeing_mounts import copy_policy, inputs_seen
+from mpiric.workflows.trials.seeing_mounts import trial_directories
 from mpiric.workflows.trials.step_markers import StepMarkers
 
 
@@ -80,13 +79,8 @@ def against(request: AgainstRequest, host: Host, narrator: Narrator) -> DayCompa
         store.create(program_name(parsed.job), identity, request.argv, against=baseline.name) as record,
         cleaned_nodes(parsed.job, parsed.nodes, host) as after_ended_run,
         Runner() as runner,
-        WorkingCopies(
-            Path(request.working_directory),
-            record.path,
-            copy_policy(parsed, host, runner, in_place=request.in_place),
-        ) as copies,
+        trial_directories(parsed, record.path, runner, host, in_place=request.in_place) as copies,
     ):
-        copies.depend_on(inputs_seen(parsed.job))
         lab = Lab(runner, copies, record, Judge(parse_objective(baseline.objective)))
         lab.after_ended_run = after_ended_run
         narrator.phase(f"Measuring again, to compare with {baseline.name}")

@@ -13,7 +13,6 @@ from pathlib import Path
 
 from mpiric import knobs, mpis
 from mpiric.host.host import Host
-from mpiric.host.isolation.working_copies import WorkingCopies
 from mpiric.host.processes.execution import Runner
 from mpiric.lab.disputes import remove_rejected, withdraw_rejections
 from mpiric.lab.failures import failure_cause_of
@@ -38,7 +37,7 @@ from mpiric.workflows.submit.submit import is_submission
 from mpiric.workflows.trials.learn_marks import WHOLE_RUNS, MarkOptions
 from mpiric.workflows.trials.observe import Observing, observe, program_failed
 from mpiric.workflows.trials.recorded_runs import recorder_for, runtime_with_marks
-from mpiric.workflows.trials.seeing_mounts import copy_policy, inputs_seen
+from mpiric.workflows.trials.seeing_mounts import inputs_seen, trial_directories
 from mpiric.workflows.trials.step_markers import keep_marks, keep_objectives, kept_marks
 from mpiric.workflows.tune.file_runs import layout_refusal
 from mpiric.workflows.tune.request import TuneRequest
@@ -117,13 +116,11 @@ def open_tune(
     budget = Budget(request.budget_s, request.max_runs, runner.clock, spent_s=spent_s)
     if request.ignore_lines:
         withdraw_rejections(log)
-    policy = copy_policy(parsed, host, runner, in_place=request.in_place)
     with (
         runner,
-        WorkingCopies(Path(request.working_directory), log.path, policy) as copies,
+        trial_directories(parsed, log.path, runner, host, in_place=request.in_place) as copies,
         cleaned_nodes(parsed.job, parsed.nodes, host) as after_ended_run,
     ):
-        copies.depend_on(inputs_seen(parsed.job))
         ignored = re.compile(request.ignore_lines) if request.ignore_lines else None
         judge = Judge(request.objective, request.check_command, request.allowed.rounding, ignored)
         lab = Lab(runner, copies, log, judge, failure_cause_of(host))

@@ -4,7 +4,6 @@ import os
 import stat
 from collections.abc import Sequence
 from dataclasses import replace
-from enum import Enum
 from pathlib import Path
 
 from mpiric import knobs
@@ -30,12 +29,12 @@ from mpiric.workflows.run.collectives import RunRequest
 from mpiric.workflows.run.file_settings import settable
 from mpiric.workflows.trials.expected import expected_situation
 
-
-class Severity(str, Enum):
-    """Consequence of a difference for applying the recipe."""
-
-    REFUSE = "refuse"  # the settings have another meaning here, or none
-    WARN = "warn"  # the recipe works, but may no longer be the fastest
+# Fields whose differences refuse the recipe; all others warn. Settings of one implementation have no meaning
+# for another. Another program or launcher is another job.
+_REFUSED_FIELDS = {"mpi.implementation", "mpi.abi", "mpi.abi_family", "program.name", "program.launcher"}
+# Only usable cores, hardware threads and NUMA nodes count: an allocation can be a part of a machine.
+_HARDWARE = {"machine.cpu", "machine.memory_gib", "machine.networks"}
+CONSENT = "--allow-rounding"
 
 
 @dataclass(frozen=True)
@@ -45,15 +44,10 @@ class Difference:
     field: str  # part and name: "mpi.version"
     then: str
     now: str
-    severity: Severity
+    refuses: bool  # the settings have another meaning here, or none; otherwise they may not be the fastest
 
     def __str__(self) -> str:
         return f"{self.field}: {self.then or 'none'} when tuned, {self.now or 'none'} now"
-
-
-# Fields whose differences refuse the recipe; all others warn. Settings of one implementation have no meaning
-# for another. Another program or launcher is another job.
-_REFUSED_FIELDS = {"mpi.implementation", "mpi.abi", "mpi.abi_family", "program.name", "program.launcher"}
 
 
 def differences(then: Fingerprint, now: Fingerprint) -> tuple[Difference, ...]:
@@ -69,22 +63,16 @@ def differences(then: Fingerprint, now: Fingerprint) -> tuple[Difference, ...]:
             field = f"{part}.{name}"
             # Settings are renamed and dropped between major versions of an MPI library.
             other_major = field == "mpi.version" and old.split(".")[0] != new.split(".")[0]
-            severity = Severity.REFUSE if field in _REFUSED_FIELDS or other_major else Severity.WARN
-            changes.append(Difference(field, old, new, severity))
-    return tuple(sorted(changes, key=lambda change: change.severity is Severity.WARN))
+            changes.append(Difference(field, old, new, field in _REFUSED_FIELDS or other_major))
+    return tuple(sorted(changes, key=lambda change: not change.refuses))
 
 
 def fits(then: Fingerprint, now: Fingerprint) -> float | None:
     """Return minus the number of warnings, so that 0 is the best; None if the recipe must be refused."""
     changes = differences(then, now)
-    if any(change.severity is Severity.REFUSE for change in changes):
+    if any(change.refuses for change in changes):
         return None
     return -float(len(changes))
-
-
-# Only usable cores, hardware threads and NUMA nodes count: an allocation can be a part of a machine.
-_HARDWARE = {"machine.cpu", "machine.memory_gib", "machine.networks"}
-CONSENT = "--allow-rounding"
 
 
 def situation_for(recipe: Path | None, store: Path | None, parsed: ParsedJob, host: Host) -> Situation:
@@ -151,7 +139,7 @@ def named_recipe(
     if not allow_rounding and (why := lacks_consent(path, recipe)):
         raise MismatchError(why, hint=f"add {CONSENT} if this is acceptable")
     mismatches = differences(recipe.fingerprint, current)
-    refused = [str(mismatch) for mismatch in mismatches if mismatch.severity is Severity.REFUSE]
+    refused = [str(mismatch) for mismatch in mismatches if mismatch.refuses]
     if refused:
         raise MismatchError(
             f"the recipe {path} does not fit: {'; '.join(refused)}",
@@ -225,7 +213,7 @@ def _nearest(store: Path, current: Fingerprint) -> str:
     if not matches:
         return errors[0].message if errors else ""
     path, recipe = matches[0]
-    refused = [str(d) for d in differences(recipe.fingerprint, current) if d.severity is Severity.REFUSE]
+    refused = [str(d) for d in differences(recipe.fingerprint, current) if d.refuses]
     return f"the most similar recipe, {path}, does not fit: {'; '.join(refused)}" if refused else ""
 
 

@@ -20,6 +20,7 @@ from mpiric.workflows.sweep.plan import SweepPlan
 
 LOG, LOCK = "sweep.jsonl", "sweep.lock"
 _OPTIONS = "options.json"
+_MOST_BYTES = 1 << 30
 
 
 def make_directory(directory: Path, hint: str = "name another --out") -> None:
@@ -101,9 +102,6 @@ def _is_rounds(path: Path) -> bool:
     """Return whether a directory holds numbered rounds and nothing else."""
     names = os.listdir(path) if is_own_directory(path, private=False) else [""]  # noqa: PTH208
     return all(name.isdecimal() for name in names)
-
-
-_MOST_BYTES = 1 << 30
 
 
 class Log:

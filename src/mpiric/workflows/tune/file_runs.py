@@ -28,6 +28,7 @@ from mpiric.workflows.tune.state import TuneState
 
 DEFAULT_SHARE = "5%"  # share of the free space
 _UNITS = {"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
+_MIB = 1 << 20
 _SIZE = re.compile(r"(\d+(?:\.\d+)?) ?(%|B|KiB|MiB|GiB|TiB)?")
 
 
@@ -105,9 +106,6 @@ def allowed_bytes(io_budget: str, situation: Situation) -> float | None:
     return float(match[1]) / 100 * min(system.free_bytes, quota_free)
 
 
-MIB = 1 << 20
-
-
 def layout_refusal(situation: Situation, host: Host, *, in_place: bool) -> str:
     """Return the reason why no layout can be set in the job's directory, "" if one can."""
     system = knobs.output_system(situation)
@@ -128,15 +126,14 @@ def _why_not(storage: Storage, situation: Situation, host: Host) -> str:
     try:
         before = _default(directory, host)
         count = 1 if before is not None and before.count != 1 else 2
-        layout = FileLayout((Stripes(count, MIB),))
+        layout = FileLayout((Stripes(count, _MIB),))
         assert storage.render is not None
         launch = Launch((), str(directory), prepare=storage.render(layout, str(directory)))
         if complaint := make_ready(launch, situation.job.environment, directory):
             return complaint
         after = _default(directory, host)
-        if after is None or [(stripes.count, stripes.size_bytes) for stripes in after.stripes] != [
-            (count, MIB)
-        ]:
+        stripes = [(part.count, part.size_bytes) for part in after.stripes] if after else []
+        if stripes != [(count, _MIB)]:
             return "a layout that was set on a directory was not in force when it was read back"
     finally:
         remove_tree(directory)

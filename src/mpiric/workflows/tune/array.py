@@ -184,10 +184,7 @@ def _learn_networks(state: TuneState, host: Host) -> None:
         provider = observation.provider_used
         state.log.append("networks", {"names": networks, "used": used, "provider": provider})
         return
-    used = logged[0].get("used")
-    state.situation = with_network_order(
-        state.situation,
-        tuple(logged[0]["names"]),
-        tuple(str(name) for name in used) if isinstance(used, list) else (),
-        str(logged[0].get("provider", "")),
-    )
+    names, of_library = logged[0]["names"], logged[0].get("used")
+    of_library = tuple(map(str, of_library)) if isinstance(of_library, list) else ()
+    provider = str(logged[0].get("provider", ""))
+    state.situation = with_network_order(state.situation, tuple(names), of_library, provider)

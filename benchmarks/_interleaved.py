@@ -5,7 +5,7 @@ from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 
-from mpiric.host.processes.execution import Runner
+from mpiric.host.processes.execution import Runner, Workspace
 from mpiric.model.errors import ProgramFailedError
 from mpiric.model.launch import Launch
 from mpiric.model.trial import Outcome
@@ -42,7 +42,7 @@ def in_turns(
 
 def _wall_s(runner: Runner, launch: Launch, environment: Mapping[str, str], place: Path) -> float:
     out, err = place / "stdout", place / "stderr"
-    execution = runner.execute(launch, environment, place, out, err, _LIMIT_S)
+    execution = runner.execute(launch, environment, Workspace(place, out, err), _LIMIT_S)
     if execution.outcome is not Outcome.OK:
         message = err.read_text(errors="replace").strip()[-300:]
         raise ProgramFailedError(

@@ -10,7 +10,7 @@ from benchmarks._programs import Bed
 from mpiric import knobs
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.processes.early_end import EarlyEnd
-from mpiric.host.processes.execution import Runner
+from mpiric.host.processes.execution import Runner, Workspace
 from mpiric.lab.mark_judge import crossings
 from mpiric.lab.probes import BetweenMarkers
 from mpiric.lab.recording import read_recorded
@@ -169,7 +169,7 @@ class MarkedProgram:
         launch = render(configuration, self.situation, carried)
         out, err = self.place / "stdout", self.place / "stderr"
         environment = self.situation.job.environment
-        return self.runner.execute(launch, environment, work, out, err, limit_s, early_end=early)
+        return self.runner.execute(launch, environment, Workspace(work, out, err), limit_s, early_end=early)
 
     def why_failed(self, execution: Execution) -> str:
         """Return why a run failed, with the end of its stderr."""

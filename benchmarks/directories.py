@@ -16,7 +16,7 @@ from typing import Any
 
 from benchmarks._report import Result, options, run
 from mpiric.host.isolation.working_copies import CopyPolicy, WorkingCopies
-from mpiric.host.processes.execution import Runner
+from mpiric.host.processes.execution import Runner, Workspace
 from mpiric.model.errors import MpiricError
 from mpiric.model.launch import Launch
 
@@ -55,7 +55,10 @@ def costs(work: Path, place: Path, trials: int, *, overlay: bool) -> tuple[str, 
                 start = time.monotonic()
                 directory = copies.fresh()
                 done = runner.execute(
-                    launch, os.environ, directory.path, output, output, None, mount=directory.mount
+                    launch,
+                    os.environ,
+                    Workspace(directory.path, output, output, directory.mount),
+                    None,
                 )
                 assert set(directory.written()) == {"out.txt", "f0/0"}
                 overheads_s.append(time.monotonic() - start - done.wall_s)

@@ -18,8 +18,8 @@ from benchmarks._statistics import upper_bound
 from mpiric.lab.lab import LoggedTrials, drive
 from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Evidence
-from mpiric.plans.prove import ProofState, prove
-from mpiric.plans.smallest import ProofPlan, Smallest, SmallestAnswer
+from mpiric.plans.prove import Proof, ProofState, prove
+from mpiric.plans.smallest import ProofPlan, SmallestAnswer
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.proof.stopping_rule import StoppingRule
 
@@ -97,20 +97,20 @@ def _stopped(noise: str, seed: int) -> tuple[bool, float]:
 
 def _several(noise: str, seed: int) -> tuple[bool, float]:
     """Identical sides, three settings that do nothing."""
-    return _is_claimed(_smallest(_program(noise, seed), _answer("a", "b", "c"), seed).proof.evidence), 0.0
+    return _is_claimed(_smallest(_program(noise, seed), _answer("a", "b", "c"), seed).evidence), 0.0
 
 
 def _idle(noise: str, seed: int) -> tuple[bool, float]:
     """Prove one setting that helps and two without effect; return whether a claim is wrong."""
     program = _program(noise, seed, {"a": 1.5})
-    shares = _smallest(program, _answer("a", "b", "c"), seed).proof.evidence.shares
+    shares = _smallest(program, _answer("a", "b", "c"), seed).evidence.shares
     return any(share.shown and "a" not in share.knobs for share in shares), 0.0
 
 
 def _idle_stopped(noise: str, seed: int) -> tuple[bool, float]:
     """Prove the same answer with pairs whose second run is stopped."""
     program = _program(noise, seed, {"a": 1.5}, stop=_STOP_AT)
-    evidence = _smallest(program, _answer("a", "b", "c"), seed, stops=True).proof.evidence
+    evidence = _smallest(program, _answer("a", "b", "c"), seed, stops=True).evidence
     wrong = any(share.shown and "a" not in share.knobs for share in evidence.shares)
     return wrong, sum(trial.at_least is not None for trial in program.made) / len(program.made)
 
@@ -135,7 +135,7 @@ def _cost(name: str, proofs: int) -> dict[str, Any]:
         drive(prove(ProofState(answer, seed=seed, is_clear=is_clear)), alone)
         whole_runs.append(len(alone.made))
         program = SimulatedProgram("lognormal", spread, seed, speedups)
-        proved_knobs = set(_smallest(program, answer, seed).proof.evidence.configuration.as_dict())
+        proved_knobs = set(_smallest(program, answer, seed).evidence.configuration.as_dict())
         runs.append(len(program.made))
         kept_shares.append(len(proved_knobs & set(speedups)) / len(speedups))
         extra_settings.append(len(proved_knobs - set(speedups)))
@@ -162,9 +162,7 @@ def _errors(what: str, noise: str, outcomes: Iterable[tuple[bool, float]]) -> di
     }
 
 
-def _smallest(
-    program: SimulatedProgram, answer: Configuration, seed: int, *, stops: bool = False
-) -> Smallest:
+def _smallest(program: SimulatedProgram, answer: Configuration, seed: int, *, stops: bool = False) -> Proof:
     plan = ProofPlan(
         lambda configuration: tuple((knob,) for knob, _ in configuration.items),
         StoppingRule(),

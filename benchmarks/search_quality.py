@@ -199,7 +199,7 @@ def _proved(
     )
     answer = candidate.configuration
     proofs = SmallestAnswer(plan, answer)
-    evidence = drive(proofs.prove(), measured).proof.evidence if answer.items else None
+    evidence = drive(proofs.prove(), measured).evidence if answer.items else None
     is_faster = evidence is not None and evidence.verdict is Verdict.FASTER
     return evidence.configuration if evidence is not None and is_faster else Configuration()
 

@@ -31,7 +31,8 @@ from mpiric.plans.search import search
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.proof.confidence_sequence import centre
 from mpiric.tuning.search.space import SearchSpace
-from mpiric.workflows.tune.space import space_of
+from mpiric.workflows.tune.request import TuneRequest
+from mpiric.workflows.tune.space import requested_space
 
 _GOAL = 0.02
 _EFFECT = 0.01  # minimum contribution of a setting, as in a proof
@@ -75,7 +76,9 @@ def measure(arguments: Namespace) -> Result:
     rounds = arguments.rounds or (5 if arguments.quick else 30)
     own_bed = bed(arguments.mpi)
     with workbench(own_bed.line(2, "heat3d", *(_QUICK_WORK if arguments.quick else _WORK)), own_bed) as bench:
-        space = within(space_of(bench.situation), arguments.most or (16 if arguments.quick else 256))
+        request = TuneRequest((), "", {}, try_all=True)
+        space = requested_space(request, bench.situation)
+        space = within(space, arguments.most or (16 if arguments.quick else 256))
         tell(f"{space.size} configurations of {', '.join(d.knob for d in space.dimensions)}")
         sweep = Sweep(bench, space, arguments.seed)
         configuration_of: dict[str, Configuration] = {}

@@ -35,7 +35,7 @@ from mpiric.host.facts.local import LocalHost
 from mpiric.host.host import Completed
 from mpiric.host.installation import native
 from mpiric.host.processes import foreground
-from mpiric.host.processes.execution import Runner
+from mpiric.host.processes.execution import Runner, Workspace
 from mpiric.host.processes.foreground import ForegroundResult
 from mpiric.model.launch import Launch
 from mpiric.model.record import Record
@@ -209,15 +209,13 @@ def _replace_runner(world: World, patch: pytest.MonkeyPatch) -> None:
         _: Runner,
         launch: Launch,
         environment: Mapping[str, str],
-        directory: Any,
-        stdout_path: Any,
-        stderr_path: Any,
+        workspace: Workspace,
         limit_s: float | None,
         *,
         early_end: Any = None,
         **__: Any,
     ) -> Execution:
-        paths = (Path(directory), Path(stdout_path), Path(stderr_path))
+        paths = tuple(Path(path) for path in (workspace.directory, workspace.stdout, workspace.stderr))
         answer = world.answers.get(Path(launch.argv[0]).name, lambda *_, **__: None)
         begun_s = world.clock.now_s
         done = answer(launch.argv, environment={**environment, **launch.environment})

@@ -155,7 +155,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 from mpiric.host.owned_files import append
-from mpiric.workflows.sweep.directory import keep_options, kept_options
+from mpiric.workflows.sweep.log import keep_options, kept_options
 path = Path(sys.argv[1])
 if path.name == "options.json":
     keep_options(path.parent, ["--collectives", "bcast"])
@@ -174,7 +174,7 @@ def test_options_that_another_user_has_left_are_not_taken(people):
     script = """
 import sys
 from pathlib import Path
-from mpiric.workflows.sweep.directory import kept_options
+from mpiric.workflows.sweep.log import kept_options
 print(kept_options(Path(sys.argv[1])))
 """
     people.other.run("mkdir", "-m", "777", place, check=True)

@@ -41,7 +41,7 @@ _TRIALS = """
 import os, sys
 from mpiric.cli import _input
 from mpiric.cli._errors import exit_with
-from mpiric.host.processes.execution import Runner
+from mpiric.host.processes.execution import Runner, Workspace
 from mpiric.model.launch import Launch
 
 def work():
@@ -50,7 +50,8 @@ def work():
     argv, here = tuple(sys.argv[1:]), os.getcwd()
     with _input.piped_input(argv) as stdin, Runner() as runner:
         for number in range(2):
-            runner.execute(Launch(argv, here, stdin=stdin), os.environ, here, f"{number}.out", "err", 60)
+            workspace = Workspace(here, f"{number}.out", "err")
+            runner.execute(Launch(argv, here, stdin=stdin), os.environ, workspace, 60)
     return 0
 exit_with(work)
 """

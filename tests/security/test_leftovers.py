@@ -12,7 +12,7 @@ from tests.support.users import USERS
 
 from mpiric.cli._verbs import mpiric
 from mpiric.model.errors import MpiricError
-from mpiric.workflows.sweep.directory import forget
+from mpiric.workflows.sweep.log import forget
 
 pytestmark = pytest.mark.requires(*USERS)
 

@@ -14,7 +14,7 @@ from mpiric.profile import merge
 from mpiric.workflows.build import inspect
 from mpiric.workflows.policies import export
 from mpiric.workflows.submit.submission import SubmitRequest, write_submission
-from mpiric.workflows.sweep.directory import check_free, forget, keep_options
+from mpiric.workflows.sweep.log import check_free, forget, keep_options
 
 MINE = "of mine\n"
 among_users = pytest.mark.requires(*USERS)

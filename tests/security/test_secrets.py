@@ -11,10 +11,10 @@ from mpiric.launchers import parse_command
 from mpiric.model.configuration import Configuration
 from mpiric.model.pack import Content, ContentKind
 from mpiric.model.recipe import Fingerprint, Recipe
-from mpiric.tuning.fingerprint import differences
 from mpiric.tuning.recipe import render_recipe
 from mpiric.tuning.store.store import Store
 from mpiric.workflows.launch.fingerprints import _program, job_identity
+from mpiric.workflows.run.recipe_choice import differences
 
 SECRET = "hunter2"
 WITH_SECRETS = (

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 from mpiric.host.isolation.working_copies import CopyPolicy, WorkingCopies
-from mpiric.host.processes.execution import Runner
+from mpiric.host.processes.execution import Runner, Workspace
 from mpiric.model.launch import Launch
 
 
@@ -58,7 +58,10 @@ def main(scripts: list[str]) -> None:
                 output = Path(place) / f"out{number}"
                 launch = Launch(("/bin/bash", "-c", script, "attack", str(work)), str(work))
                 done = runner.execute(
-                    launch, os.environ, directory.path, output, output, 60, mount=directory.mount
+                    launch,
+                    os.environ,
+                    Workspace(directory.path, output, output, directory.mount),
+                    60,
                 )
                 printed.append(f"{done.exit_status} {output.read_text()}")
                 written.append(sorted(directory.written()))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.support.marks_files import INIT_S, marks_file
 
-from mpiric.host.processes.execution import Runner
+from mpiric.host.processes.execution import Runner, Workspace
 from mpiric.model.launch import Launch
 from mpiric.model.situation import RankSeen
 from mpiric.model.trial import Execution, Outcome
@@ -69,9 +69,7 @@ class ScriptedRunner(Runner):
         self,
         launch: Launch,
         environment: Mapping[str, str],
-        directory: Path,
-        stdout_path: str,
-        stderr_path: str,
+        workspace: Workspace,
         limit_s: float | None,
         **_: object,
     ) -> Execution:
@@ -86,15 +84,15 @@ class ScriptedRunner(Runner):
                 limit_s,
             )
         self.now_s += self.start_s + wall_s
-        Path(stdout_path).write_text(behaviour.stdout or "", encoding="utf-8")
-        Path(stderr_path).write_text(behaviour.stderr, encoding="utf-8")
+        Path(workspace.stdout).write_text(behaviour.stdout or "", encoding="utf-8")
+        Path(workspace.stderr).write_text(behaviour.stderr, encoding="utf-8")
         for setting in launch.settings:
             if setting.name == "MPIRIC_RECORD_DIR" and self.record:
                 shutil.copy(self.record, Path(setting.value) / "record.mpiric")
             if setting.name == "MPIRIC_MARK_OUT":
                 self._leave_marks(Path(setting.value), self.init_s - behaviour.start_s, wall_s)
         for name, text in behaviour.files.items():
-            (directory / name).write_text(text, encoding="utf-8")
+            Path(workspace.directory, name).write_text(text, encoding="utf-8")
         return Execution(
             behaviour.outcome,
             wall_s,

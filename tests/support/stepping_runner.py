@@ -14,6 +14,7 @@ from tests.support.scripted_runner import Behaviour, ScriptedRunner
 
 from mpiric.host.processes import early_end
 from mpiric.host.processes.early_end import EarlyEnd
+from mpiric.host.processes.execution import Workspace
 from mpiric.lab.recording import Recorded
 from mpiric.model.launch import Launch
 from mpiric.model.trial import Execution, Outcome
@@ -48,9 +49,7 @@ class SteppingRunner(ScriptedRunner):
         self,
         launch: Launch,
         environment: Mapping[str, str],
-        directory: Path,
-        stdout_path: str,
-        stderr_path: str,
+        workspace: Workspace,
         limit_s: float | None,
         early_end: EarlyEnd | None = None,
         **options: object,
@@ -60,7 +59,7 @@ class SteppingRunner(ScriptedRunner):
         whole_s, behaviour = self.wall_s, self._behaviour(launch, len(self.launches) + 1)
         if early_end is None or not values.keys() & self._ends_at_steps:
             begun_s = self.now_s
-            executed = super().execute(launch, environment, directory, stdout_path, stderr_path, limit_s)
+            executed = super().execute(launch, environment, workspace, limit_s)
             return executed if early_end is None else self._asked(executed, begun_s, early_end)
         last = int(values["MPIRIC_MARK"].rpartition(",")[2]) if "MPIRIC_MARK" in values else SEEN_STEPS
         turn = self.launches.count(launch) % len(self.jitter)
@@ -70,7 +69,7 @@ class SteppingRunner(ScriptedRunner):
         odd = next((self.odd[s.knob] for s in launch.settings if s.knob in self.odd), Steps())
         text = "".join(f"step {number} energy -1.5\n" for number in range(0, last, 100))
         original, self.original = self.original, replace(self.original, stdout=text)
-        executed = super().execute(launch, environment, directory, stdout_path, stderr_path, limit_s)
+        executed = super().execute(launch, environment, workspace, limit_s)
         self.wall_s, self.original = whole_s, original
         if executed.outcome is not Outcome.OK or not odd.comes:
             return executed

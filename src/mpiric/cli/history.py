@@ -38,7 +38,7 @@ from mpiric.workflows.fabric.fabric import against_fabric
 from mpiric.workflows.history.baseline import AgainstRequest
 from mpiric.workflows.history.explored import ExploredSeries, explored_history, explored_json, explored_lines
 from mpiric.workflows.history.history import DayComparison, Past, against, past
-from mpiric.workflows.sweep.directory import make_directory
+from mpiric.workflows.sweep.log import make_directory
 
 _EPILOG = """\b
 Examples:

@@ -22,8 +22,7 @@ from mpiric.host.owned_files import write_whole
 from mpiric.model.batch import NodeShape, ScriptCheck
 from mpiric.model.errors import ExitCode, MpiricError, writing
 from mpiric.schedulers import LayoutRequest, ScriptOptions, batch_schedulers
-from mpiric.workflows.run.script import Script, script
-from mpiric.workflows.run.script_options import ScriptRequest
+from mpiric.workflows.run.script import Script, ScriptRequest, script
 
 _EPILOG = """\b
 Examples:

@@ -36,13 +36,12 @@ from mpiric.report.policy_text import policy_json, print_policy
 from mpiric.schedulers import element_of
 from mpiric.workflows.policies.files import SITE, site_directory
 from mpiric.workflows.submit.array_rounds import round_of
-from mpiric.workflows.sweep.array import work
-from mpiric.workflows.sweep.directory import forget, keep_options, kept_options, make_directory
 from mpiric.workflows.sweep.estimate import FAST, SLOW, cost_by_guess, guessed_s
 from mpiric.workflows.sweep.explore import Say
+from mpiric.workflows.sweep.log import forget, keep_options, kept_options, make_directory
 from mpiric.workflows.sweep.plan import SweepPlan, prepare
 from mpiric.workflows.sweep.request import COLLECTIVES, GROUPS, USUAL, SweepRequest
-from mpiric.workflows.sweep.sweep import SITE_HINT, Swept, for_site, sweep
+from mpiric.workflows.sweep.sweep import SITE_HINT, Swept, for_site, sweep, work_on_array
 
 _EPILOG = """\b
 Examples:
@@ -202,7 +201,7 @@ def _swept(plan: SweepPlan, round_number: int | None, host: LocalHost, say: Say,
     if round_number is None:
         return sweep(plan, host, say, tell)
     array_round = round_of(plan.request.directory, round_number)
-    return work(plan, array_round, element_of(host.environ), host, say)
+    return work_on_array(plan, array_round, element_of(host.environ), host, say)
 
 
 def _submitted(launch_line: tuple[str, ...], options: dict[str, Any]) -> int:

@@ -59,7 +59,7 @@ from mpiric.workflows.tune.array import work
 from mpiric.workflows.tune.file_runs import check_io_budget
 from mpiric.workflows.tune.finish import check_reference
 from mpiric.workflows.tune.request import TuneRequest
-from mpiric.workflows.tune.submitted import options_of_tune, tune_to_submit
+from mpiric.workflows.tune.start import options_of_tune, tune_to_submit
 from mpiric.workflows.tune.tune import dry_run as lines_of_dry_run
 from mpiric.workflows.tune.tune import tune
 

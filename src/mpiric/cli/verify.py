@@ -3,6 +3,7 @@
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.table import Table
@@ -11,9 +12,7 @@ from rich.text import Text
 from mpiric.cli._command import cli_command
 from mpiric.cli._errors import say
 from mpiric.cli._json import print_json
-from mpiric.cli._options import (
-    json_option,
-)
+from mpiric.cli._options import json_option
 from mpiric.cli._terminal import stdout_console
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.toolchain import this_toolchain
@@ -34,6 +33,7 @@ _WIDTH = 120  # width of a table that goes to a file
     "--network",
     "interfaces",
     multiple=True,
+    default=("lo",),
     metavar="NAME",
     help="Network interface to try. [default: lo]",
 )
@@ -66,17 +66,7 @@ _WIDTH = 120  # width of a table that goes to a file
 @click.argument("exe", type=click.Path(path_type=Path))
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def command(
-    exe: Path,
-    arguments: tuple[str, ...],
-    ranks: int,
-    interfaces: tuple[str, ...],
-    hosts: str,
-    cpus: tuple[str, ...],
-    mpis: tuple[str, ...],
-    timeout_s: float | None,
-    *,
-    exact: bool,
-    as_json: bool,
+    exe: Path, arguments: tuple[str, ...], hosts: str, *, exact: bool, as_json: bool, **options: Any
 ) -> int:
     """Check the results of EXE on every CPU, MPI and network.
 
@@ -88,20 +78,16 @@ def command(
     request = VerifyRequest(
         exe=exe,
         arguments=program_arguments,
-        ranks=ranks,
-        timeout_s=timeout_s,
-        interfaces=interfaces or ("lo",),
         rounding=not exact,
-        cpus=cpus,
-        mpis=mpis,
         hosts=tuple(host for host in hosts.split(",") if host),
+        **options,
     )
     as_json = as_json or json_after_exe
     cells = verify(request, LocalHost(), this_toolchain(), lambda line: print(line, file=sys.stderr))
     green = all(cell.is_green or cell.library_unfit for cell in cells)
     if as_json:
         rows = [_row(cell) for cell in cells]
-        print_json({"executable": str(exe), "ranks": ranks, "all_green": green, "runs": rows})
+        print_json({"executable": str(exe), "ranks": request.ranks, "all_green": green, "runs": rows})
     else:
         _print(cells)
     return 0 if green else int(ExitCode.DIFFERENT)

@@ -3,19 +3,16 @@
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from os import PathLike
 from pathlib import Path
-from typing import Protocol
 
 from mpiric.host.files import exists, is_directory
 from mpiric.host.isolation.page_cache import drop_cached, make_safe
-from mpiric.host.isolation.working_copies import TrialDirectory
+from mpiric.host.isolation.working_copies import TrialDirectory, WorkingCopies
 from mpiric.host.processes.captured import CommandLate, run_captured
 from mpiric.host.processes.early_end import EarlyEnd
-from mpiric.host.processes.overlay_mount import OverlayMount
+from mpiric.host.processes.execution import Runner, Workspace
 from mpiric.host.processes.preparing import make_ready, target_outside
 from mpiric.lab.render import line_without_program
-from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 from mpiric.model.job import Job
 from mpiric.model.launch import Launch
@@ -33,18 +30,12 @@ _SCRIPT = (
 )
 
 
-@dataclass(frozen=True)
-class DurableFiles:
-    """Output of a run: bytes in files that it created or changed, and the time until they were stored."""
-
-    size_bytes: int
-    until_safe_s: float
-
-
 def make_durable(
     job: Job, nodes: int, directory: TrialDirectory, *, cold: tuple[str, ...] = (), read_back: bool = False
-) -> DurableFiles:
+) -> tuple[int, float]:
     """Flush the output of a run to the servers; on several nodes with a launch that runs `sync` on each.
+
+    Return the bytes in files that the run created or changed, and the time until they were stored.
 
     The start of that launch does not count: each rank reports the duration on its node. It also drops the
     cached pages of the files ``cold``. With ``read_back`` later reads of the run's files come from the
@@ -58,8 +49,8 @@ def make_durable(
     if read_back:
         drop_cached(files)
     if nodes <= 1 or size_bytes < _SMALL_BYTES or directory.mount is not None:
-        return DurableFiles(size_bytes, local_s)
-    return DurableFiles(size_bytes, local_s + _on_nodes(job, directory.path, cold))
+        return size_bytes, local_s
+    return size_bytes, local_s + _on_nodes(job, directory.path, cold)
 
 
 def cool(directory: TrialDirectory, inputs: Iterable[str]) -> None:
@@ -79,42 +70,6 @@ def _on_nodes(job: Job, directory: Path, cold: tuple[str, ...]) -> float:
             f"`{sh_command(argv[:3])} … sync` failed on the nodes: {done.stderr.strip()[-200:]}"
         )
     return max(int(word) for word in took if word.isdigit()) / 1e9
-
-
-class LaunchRunner(Protocol):
-    """Interface for executing launches: a `Runner`, or a scripted one in tests."""
-
-    def execute(
-        self,
-        launch: Launch,
-        environment: Mapping[str, str],
-        directory: str | PathLike[str],
-        stdout_path: str | PathLike[str],
-        stderr_path: str | PathLike[str],
-        limit_s: float | None,
-        *,
-        observe: bool = False,
-        early_end: EarlyEnd | None = None,
-        mount: OverlayMount | None = None,
-    ) -> Execution:
-        """Run a launch to its end or early end."""
-        ...
-
-
-class DirectorySource(Protocol):
-    """Interface for trial directories with the original content: `WorkingCopies`, or a test's own."""
-
-    def fresh(self) -> TrialDirectory:
-        """Return a directory for the next trial; the previous trial is over."""
-        ...
-
-    def copy_instead(self) -> None:
-        """Use copies instead of mounts from now on."""
-        ...
-
-    def renew(self) -> None:
-        """Create the next directory from scratch."""
-        ...
 
 
 class _Unwatched(TrialDirectory):
@@ -145,7 +100,7 @@ class UsersDirectory:
 class DirectoryRuns:
     """Executor of launches that carries information from one run's directory to the next."""
 
-    def __init__(self, runner: LaunchRunner, directories: DirectorySource) -> None:
+    def __init__(self, runner: Runner, directories: WorkingCopies | UsersDirectory) -> None:
         self.cold: tuple[str, ...] = ()  # inputs that each run reads from the servers
         self.ran_in = ""  # directory of the last run
         self._runner, self._directories = runner, directories
@@ -173,16 +128,14 @@ class DirectoryRuns:
         self.ran_in = str(directory.path)
         if complaint := self._not_ready(launch, environment, directory):
             return directory, Execution(Outcome.REFUSED, 0.0, 0, complaint)
+        stdout, stderr = stem.with_suffix(".stdout"), stem.with_suffix(".stderr")
         execution = self._runner.execute(
             launch,
             environment,
-            directory.path,
-            str(stem.with_suffix(".stdout")),
-            str(stem.with_suffix(".stderr")),
+            Workspace(directory.path, stdout, stderr, directory.mount),
             limit_s,
             observe=observe,
             early_end=early_end,
-            mount=directory.mount,
         )
         if directory.mount is not None and not self._mounts_work and self._gives_up_mounts(execution):
             return self.execute(launch, environment, stem, limit_s, observe=observe, early_end=early_end)
@@ -223,17 +176,12 @@ class DirectoryRuns:
         if trial.outcome is not Outcome.OK or trial.came_early or not is_directory(Path(directory.path)):
             return trial
         try:
-            written = make_durable(
-                situation.job,
-                situation.nodes,
-                directory,
-                cold=self.cold,
-                read_back=read_back,
+            size_bytes, until_safe_s = make_durable(
+                situation.job, situation.nodes, directory, cold=self.cold, read_back=read_back
             )
         except OSError as error:
             reason = f"output was lost during synchronisation: {error.strerror}"
             return replace(trial, outcome=Outcome.FAILED, reason=reason)
         except MpiricError:
             return trial
-        safe_s = trial.wall_s + written.until_safe_s
-        return replace(trial, safe_s=safe_s, written_bytes=written.size_bytes)
+        return replace(trial, safe_s=trial.wall_s + until_safe_s, written_bytes=size_bytes)

@@ -6,7 +6,6 @@ from collections import Counter
 from dataclasses import field
 from math import comb
 from pathlib import Path
-from typing import Protocol
 
 from mpiric.host.host import Host
 from mpiric.model.allocation import Allocation
@@ -27,30 +26,18 @@ class LostAllocationError(MpiricError):
     exit_code = ExitCode.NOT_FOUND
 
 
-class FailureCause(Protocol):
-    """Interface for determining the cause of a failed run."""
-
-    def excuse(self, stderr: Path) -> str:
-        """Return why the configuration is not the cause, "" if it is. Raises LostAllocationError."""
-        ...
-
-    def leave(self) -> None:
-        """Clean up after the loss of the allocation."""
-        ...
-
-
-class LocalMachine:
-    """The machine mpiric runs on, which never counts as the cause."""
+class FailureCause:
+    """Cause of a failed run. Without an allocation, the machine mpiric runs on never counts as the cause."""
 
     def excuse(self, stderr: Path) -> str:  # noqa: ARG002
-        """Return no excuse."""
+        """Return why the configuration is not the cause, "" if it is. Raises LostAllocationError."""
         return ""
 
     def leave(self) -> None:
-        """Do nothing."""
+        """Clean up after the loss of the allocation."""
 
 
-class AllocationHosts:
+class AllocationHosts(FailureCause):
     """The hosts of an allocation, and its scheduler."""
 
     def __init__(
@@ -84,9 +71,9 @@ def failure_cause_of(host: Host) -> FailureCause:
     try:
         allocation = find_allocation(host)
     except MpiricError:
-        return LocalMachine()  # inconsistent allocations are reported elsewhere
+        return FailureCause()  # inconsistent allocations are reported elsewhere
     scheduler = batch_schedulers().get(allocation.scheduler)
-    return AllocationHosts(scheduler, host, allocation) if scheduler else LocalMachine()
+    return AllocationHosts(scheduler, host, allocation) if scheduler else FailureCause()
 
 
 def _tail(path: Path) -> str:

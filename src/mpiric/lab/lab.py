@@ -12,8 +12,10 @@ from math import inf
 from pathlib import Path
 from statistics import median_low
 
-from mpiric.lab.directory_runs import DirectoryRuns, DirectorySource, LaunchRunner
-from mpiric.lab.failures import FAILURES, FailureCause, LocalMachine, LostAllocationError, Reliability
+from mpiric.host.isolation.working_copies import WorkingCopies
+from mpiric.host.processes.execution import Runner
+from mpiric.lab.directory_runs import DirectoryRuns, UsersDirectory
+from mpiric.lab.failures import FAILURES, FailureCause, LostAllocationError, Reliability
 from mpiric.lab.judge import OUTPUTS, Judge
 from mpiric.lab.probes import Probe, started_unix_s
 from mpiric.lab.render import TUNABLES_VARIABLE, render
@@ -40,8 +42,8 @@ class Lab:
 
     def __init__(
         self,
-        runner: LaunchRunner,
-        directories: DirectorySource,
+        runner: Runner,
+        directories: WorkingCopies | UsersDirectory,
         log: TuneLog,
         judge: Judge,
         failure_cause: FailureCause | None = None,
@@ -50,7 +52,7 @@ class Lab:
         self.probes: dict[Phase, Probe] = {}  # method of measurement by phase; default: the complete run
         self.runs = DirectoryRuns(runner, directories)
         self.log = log
-        self._failure_cause = failure_cause or LocalMachine()
+        self._failure_cause = failure_cause or FailureCause()
         self.block = ""  # name of a series of runs on the same nodes; "" for a single job
         self.after_ended_run: Callable[[], None] = lambda: None  # called when a run did not end by itself
         self.around_runs_s = 0.0  # spent on directories and on looking at what runs left

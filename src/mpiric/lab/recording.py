@@ -81,14 +81,14 @@ def read_recorded(directory: Path, command: str, run_s: float = 0.0) -> Recorded
     return Recorded(directory, record, analyse(record, command), run_s)
 
 
-def keep_small(directory: Path, most_bytes: int = _KEPT_BYTES) -> None:
+def keep_small(directory: Path) -> None:
     """Remove the oldest records of a tune until the rest is within the limit."""
     records = sorted(
         (path for path in directory.glob("*") if is_directory(path)), key=lambda p: p.stat().st_mtime
     )
     sizes = {path: sum(file.stat().st_size for file in path.glob("*")) for path in records}
     for path in records:
-        if sum(sizes.values()) <= most_bytes:
+        if sum(sizes.values()) <= _KEPT_BYTES:
             return
         shutil.rmtree(path, ignore_errors=True)
         del sizes[path]

@@ -13,9 +13,8 @@ from mpiric.model.run import Plan, Run
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.proof.separation import separation
-from mpiric.tuning.search.effects import Effects
+from mpiric.tuning.search.effects import Effects, at_last_speed
 from mpiric.tuning.search.space import Point, SearchSpace
-from mpiric.tuning.search.speed import at_last_speed
 
 _CAP = 2.5  # time limit as a multiple of the fastest configuration
 _HANGS = 4.0  # time limit as a multiple of the slowest configuration, if the objective is not the time
@@ -105,22 +104,20 @@ class Evaluator:
 
     def was_slower(self, point: Point) -> bool:
         """Return whether the median of a point's runs is above the original's."""
-        times = at_last_speed(self.points, self.logs)
-        logs = [time for measured, time in zip(self.points, times, strict=True) if measured == point]
-        original = [time for measured, time in zip(self.points, times, strict=True) if not any(measured)]
+        original, logs = self._compared(point, at_last_speed(self.points, self.logs))
         return bool(logs and original) and median(logs) > median(original)
 
     def is_separated(self, point: Point, gain: float) -> bool:
         """Return whether a gap separates the runs of a point from slower ones of the original."""
-        groups = [
-            [
-                (exp(time), exp(time))
-                for run, time in zip(self.points, self.logs, strict=True)
-                if run == measured
-            ]
+        groups = [[(exp(time), exp(time)) for time in logs] for logs in self._compared(point, self.logs)]
+        return all(groups) and separation(*groups)[0] > 1 + gain
+
+    def _compared(self, point: Point, logs: Sequence[float]) -> list[list[float]]:
+        """Select from ``logs``, one value for each run, the values of the original and of a point."""
+        return [
+            [time for run, time in zip(self.points, logs, strict=True) if run == measured]
             for measured in (self.original, point)
         ]
-        return all(groups) and separation(*groups)[0] > 1 + gain
 
     def weight(self, point: Point) -> int:
         """Return the sum of the weights of a point's settings."""

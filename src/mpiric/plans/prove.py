@@ -188,12 +188,15 @@ class ProofState:
             return FEWEST_REPLICATES
         if self.claim.stopped_because:
             return 2 * units
-        is_first = not self.claim.pairs and not self.failures
-        return max(FEWEST_REPLICATES, units) if units else max(1, self.claim.block * is_first)
+        return max(FEWEST_REPLICATES, units) if units else max(1, self.claim.block * self._is_first)
+
+    @property
+    def _is_first(self) -> bool:
+        return not self.claim.pairs and not self.failures
 
     def enter(self, trials: Mapping[_Run, Trial]) -> None:
         """Add the trials of a round and evaluate the claims."""
-        is_first = not self.claim.pairs and not self.failures
+        is_first = self._is_first
         self._enter(trials)
         if is_first and self.claim.block:
             self.claim.end_block()

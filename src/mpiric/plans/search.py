@@ -2,8 +2,8 @@
 
 1. Screening: one setting after the other on top of the best point, most promising first. A setting that helps
    stays, so that winners are combined immediately and interactions are observed.
-2. Model-based search: expected improvement from all runs (`effects`, `improvement`), among neighbours of the
-   best and combinations of good settings. Points that may still be the best run again, so that contenders are
+2. Model-based search: expected improvement from all runs (`effects`), among neighbours of the best and
+   combinations of good settings. Points that may still be the best run again, so that contenders are
    measured often and losers once. It ends when no point has an expected gain that the proof could call
    (`effort`).
 3. Slimming: settings of the best point that do not seem to contribute are removed (`slimming`).

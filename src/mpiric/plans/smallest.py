@@ -31,16 +31,7 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
 from mpiric.model.evidence import Evidence, Share, Verdict
 from mpiric.model.run import Plan
-from mpiric.plans.prove import (
-    FEWEST_REPLICATES,
-    LOOK_LEAVES,
-    ROOM,
-    STOP_AT,
-    Proof,
-    ProofState,
-    Unit,
-    prove,
-)
+from mpiric.plans.prove import FEWEST_REPLICATES, LOOK_LEAVES, ROOM, STOP_AT, Proof, ProofState, Unit, prove
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.proof.rank_betting import Block
 from mpiric.tuning.proof.stopping_rule import Errors, StoppingRule
@@ -71,15 +62,6 @@ class ProofPlan:
     is_clear: bool = False  # the runs of the search show the gain clearly
 
 
-@dataclass(frozen=True)
-class Smallest:
-    """Proof of the smallest answer that was proved, or of the first one if none was."""
-
-    proof: Proof
-    rejected: tuple[tuple[Configuration, str], ...] = ()  # answers that failed in their proof, and the reason
-    dropped: tuple[str, ...] = ()  # knobs of the first answer that are not in the result
-
-
 @dataclass
 class SmallestAnswer:
     """Proves an answer, then smaller ones, until all units are shown to contribute."""
@@ -89,6 +71,7 @@ class SmallestAnswer:
     came_back: bool = False
     units: int = 0  # number of units of the first answer that is proved
     has_left: bool = False  # the proof of an answer ended undecided for a smaller one
+    # Answers that failed in their proof, and the reason.
     rejected: list[tuple[Configuration, str]] = field(default_factory=list)
     blocks: dict[Unit, Sequence[Block]] = field(default_factory=dict)
     _first: ProofState | None = None
@@ -102,8 +85,11 @@ class SmallestAnswer:
             return first.evidence()
         return self._proved
 
-    def prove(self) -> Plan[Smallest]:
-        """Run the proofs. After an interruption, `proved` is valid."""
+    def prove(self) -> Plan[Proof]:
+        """Return the proof of the smallest answer that was proved, or of the first one if none was.
+
+        After an interruption, `proved` is valid.
+        """
         answer = yield from self._preselected()
         self.units = len(self.plan.units_of(answer))
         self._first = self._state(answer)
@@ -125,9 +111,12 @@ class SmallestAnswer:
                 break
             last = smaller
             smallest = smallest if smaller.is_left else smaller
-        settings = smallest.evidence.configuration.as_dict()
-        dropped = tuple(knob for knob, _ in self.first.items if knob not in settings)
-        return Smallest(smallest, tuple(self.rejected), dropped)
+        return smallest
+
+    def dropped(self, proof: Proof) -> tuple[str, ...]:
+        """Return the knobs of the first answer that a proved one lacks."""
+        settings = proof.evidence.configuration.as_dict()
+        return tuple(knob for knob, _ in self.first.items if knob not in settings)
 
     def _preselected(self) -> Plan[Configuration]:
         """Select the units to prove if the budget is too small for the answer and a smaller one after it.

@@ -16,7 +16,7 @@ import ClusterShell
 import pytest
 
 import mpiric
-from mpiric.host.processes.execution import Runner
+from mpiric.host.processes.execution import Runner, Workspace
 from mpiric.host.processes.proc import carrying
 from mpiric.model.launch import Launch
 from mpiric.model.trial import Execution
@@ -37,12 +37,11 @@ class Bench:
         stdin = options.pop("stdin", "")
         launch = Launch(argv, str(self.path), {TAG: self.tag, **options.pop("set", {})}, stdin=stdin)
         directory = options.pop("directory", self.path)
+        self.runner.on_sample = options.pop("on_sample", None)
         return self.runner.execute(
             launch,
             self.environment,
-            directory,
-            self.path / "stdout",
-            self.path / "stderr",
+            Workspace(directory, self.path / "stdout", self.path / "stderr"),
             limit_s,
             **options,
         )

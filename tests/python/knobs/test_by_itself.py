@@ -10,7 +10,8 @@ from mpiric.model.job import LaunchOption, Meaning
 from mpiric.model.machine import Nic
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
-from mpiric.workflows.tune.space import space_of
+from mpiric.workflows.tune.request import TuneRequest
+from mpiric.workflows.tune.space import requested_space
 
 
 def with_observation(case: Situation, **of: object) -> Situation:
@@ -82,7 +83,8 @@ def test_the_order_in_which_a_library_is_documented_to_fill_nodes() -> None:
 
 
 def tried(knob: str, case: Situation) -> tuple[str, ...]:
-    return next((dimension.values for dimension in space_of(case).dimensions if dimension.knob == knob), ())
+    dimensions = requested_space(TuneRequest((), "", {}, try_all=True), case).dimensions
+    return next((dimension.values for dimension in dimensions if dimension.knob == knob), ())
 
 
 def test_a_size_that_the_library_reports_as_its_own() -> None:

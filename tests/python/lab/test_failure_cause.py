@@ -7,7 +7,7 @@ from tests.support.slurm_host import AWAY, SlurmHost
 from mpiric.host.host import TIMED_OUT, Completed
 from mpiric.lab.failures import (
     AllocationHosts,
-    LocalMachine,
+    FailureCause,
     LostAllocationError,
     failure_cause_of,
 )
@@ -67,7 +67,7 @@ def test_a_step_that_srun_could_not_start_is_excused_in_its_words(tmp_path):
 
 def test_outside_an_allocation_every_failure_counts(tmp_path):
     local = failure_cause_of(ReplayHost(Recording()))
-    assert isinstance(local, LocalMachine)
+    assert type(local) is FailureCause
     assert local.excuse(tmp_path / "stderr") == ""
 
 

@@ -11,7 +11,8 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Evidence, Verdict
 from mpiric.model.run import Run
 from mpiric.model.trial import Trial
-from mpiric.plans.smallest import ProofPlan, Smallest, SmallestAnswer
+from mpiric.plans.prove import Proof
+from mpiric.plans.smallest import ProofPlan, SmallestAnswer
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.proof.stopping_rule import StoppingRule
 
@@ -35,7 +36,7 @@ def _false_verdicts(noise: str, proofs: int, rule: StoppingRule | None = None) -
     return sum(verdict.is_claim for verdict in verdicts)
 
 
-def smallest(measure: SimulatedProgram, answer: Configuration, seed: int, *, stops: bool = False) -> Smallest:
+def smallest(measure: SimulatedProgram, answer: Configuration, seed: int, *, stops: bool = False) -> Proof:
     """The whole sequence of proofs of an answer, each of whose settings is a unit of its own."""
     plan = SmallestAnswer(
         ProofPlan(
@@ -82,7 +83,7 @@ def test_settings_that_do_nothing_are_not_said_to_contribute(noise: str) -> None
     wrong = 0
     for seed in range(100):
         program = SimulatedProgram(noise, (0.01, 0.1)[seed % 2], seed, {"binding": 2.0})
-        evidence = smallest(program, THREE, seed).proof.evidence
+        evidence = smallest(program, THREE, seed).evidence
         claimed = [share for share in evidence.shares if share.shown and "binding" not in share.knobs]
         wrong += bool(claimed)
     assert wrong <= 1
@@ -91,7 +92,7 @@ def test_settings_that_do_nothing_are_not_said_to_contribute(noise: str) -> None
 @pytest.mark.parametrize("noise", NOISES)
 def test_nothing_is_claimed_of_an_answer_that_is_not_faster(noise: str) -> None:
     proofs = [smallest(SimulatedProgram(noise, 0.05, seed), THREE, seed) for seed in range(100)]
-    assert sum(proof.proof.evidence.verdict.is_claim for proof in proofs) <= 1
+    assert sum(proof.evidence.verdict.is_claim for proof in proofs) <= 1
 
 
 @pytest.mark.parametrize("noise", NOISES)
@@ -147,6 +148,6 @@ def test_a_setting_that_contributes_is_kept(share: float, spread: float, expecte
     proofs = [
         smallest(SimulatedProgram("lognormal", spread, seed, speedups), THREE, seed) for seed in range(100)
     ]
-    answers = [proof.proof.evidence.configuration.as_dict() for proof in proofs]
+    answers = [proof.evidence.configuration.as_dict() for proof in proofs]
     assert sum("malloc" in answer for answer in answers) >= expected_share * 100
     assert sum("eager-node" in answer for answer in answers) <= 5

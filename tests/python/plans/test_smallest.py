@@ -11,8 +11,8 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Evidence, Verdict
 from mpiric.model.run import Run
 from mpiric.model.trial import Outcome, Trial
-from mpiric.plans.prove import Unit
-from mpiric.plans.smallest import ProofPlan, Smallest, SmallestAnswer
+from mpiric.plans.prove import Proof, Unit
+from mpiric.plans.smallest import ProofPlan, SmallestAnswer
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.proof.stopping_rule import StoppingRule
 
@@ -61,20 +61,21 @@ class Proved:
             if smallest.proved is not None:
                 self.heard.append(smallest.proved)
 
-        self.found: Smallest = drive(smallest.prove(), measure, hear, earlier)
-        self.heard.append(self.found.proof.evidence)
+        self.found: Proof = drive(smallest.prove(), measure, hear, earlier)
+        self.heard.append(self.found.evidence)
+        self.dropped, self.rejected = smallest.dropped(self.found), smallest.rejected
 
     @property
     def kept(self) -> set[str]:
-        return set(self.found.proof.evidence.configuration.as_dict())
+        return set(self.found.evidence.configuration.as_dict())
 
 
 def test_settings_that_do_nothing_leave_the_answer_at_once() -> None:
     proved = Proved(program({"malloc": 1.5}), answer("eager", "malloc", "pages", "zero"))
     assert proved.kept == {"malloc"}
-    assert proved.found.dropped == ("eager", "pages", "zero")
+    assert proved.dropped == ("eager", "pages", "zero")
     assert proved.said == ["eager, pages, zero not shown to contribute: proving it without"]
-    assert proved.found.proof.evidence.verdict is Verdict.FASTER
+    assert proved.found.evidence.verdict is Verdict.FASTER
 
 
 def test_the_smaller_answer_is_proved_by_its_own_rounds() -> None:
@@ -86,21 +87,21 @@ def test_the_smaller_answer_is_proved_by_its_own_rounds() -> None:
     larger = {t.pair for t in measured.made if t.configuration == answer("binding", "malloc", "zero")}
     assert proved.kept == {"binding", "malloc"}
     assert not smaller & larger
-    assert all(share.shown for share in proved.found.proof.evidence.shares)
-    assert len(proved.found.proof.evidence.pairs) >= 10
+    assert all(share.shown for share in proved.found.evidence.shares)
+    assert len(proved.found.evidence.pairs) >= 10
 
 
 def test_an_answer_of_which_everything_contributes_is_proved_once() -> None:
     proved = Proved(program({"malloc": 1.5, "binding": 1.2}), answer("binding", "malloc"))
     assert proved.said == []
-    assert proved.found.dropped == ()
+    assert proved.dropped == ()
 
 
 def test_a_single_setting_needs_no_runs_without_it() -> None:
     measured = program({"malloc": 1.5})
     proved = Proved(measured, answer("malloc"))
     assert len(measured.made) == 18
-    assert proved.found.proof.evidence.shares == ()
+    assert proved.found.evidence.shares == ()
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -134,7 +135,7 @@ def test_an_answer_is_reported_before_all_of_its_shares_are_known() -> None:
 def test_without_budget_for_another_proof_the_larger_answer_lists_unproved_settings() -> None:
     proved = Proved(program({"malloc": 1.5}), answer("malloc", "zero"), Budget(runs=28))
     assert proved.kept == {"malloc", "zero"}
-    share = proved.found.proof.evidence.share_of("zero")
+    share = proved.found.evidence.share_of("zero")
     assert share is not None
     assert not share.shown
     assert "nothing shown" in share.why or "budget" in share.why
@@ -146,7 +147,7 @@ def test_contributions_shown_in_a_larger_answer_need_no_runs_in_the_smaller_one(
     smaller = answer("binding", "malloc")
     rounds = {t.pair for t in measured.made if t.configuration == smaller and t.replicate >= 0}
     measured_trials = [t for t in measured.made if t.pair in rounds]
-    share = proved.found.proof.evidence.share_of("malloc")
+    share = proved.found.evidence.share_of("malloc")
     assert share is not None
     assert share.shown
     assert share.runs > sum(t.configuration == answer("binding") for t in measured_trials)
@@ -155,7 +156,7 @@ def test_contributions_shown_in_a_larger_answer_need_no_runs_in_the_smaller_one(
 def test_a_setting_that_looks_useful_when_the_runs_end_stays_and_is_marked() -> None:
     measured = SimulatedProgram("lognormal", 0.1, 3, {"malloc": 1.6, "binding": 1.25})
     proved = Proved(measured, answer("binding", "malloc"), Budget(runs=40))
-    share = proved.found.proof.evidence.share_of("binding")
+    share = proved.found.evidence.share_of("binding")
     assert proved.kept == {"binding", "malloc"}
     assert share is not None
     assert (share.shown, share.is_likely) == (False, True)
@@ -170,7 +171,7 @@ def test_where_runs_are_few_the_settings_are_looked_at_before_anything_is_proved
     measured = program({"malloc": 1.5})
     proved = Proved(measured, answer("a", "b", "c", "malloc"), Budget(runs=52))
     assert proved.kept in ({"malloc"}, {"malloc", "b"})
-    assert proved.found.proof.evidence.verdict is Verdict.FASTER
+    assert proved.found.evidence.verdict is Verdict.FASTER
     first = [t.configuration for t in measured.made[:8]]
     assert Configuration() not in first
 
@@ -180,8 +181,8 @@ def test_with_few_runs_settings_without_contribution_in_the_search_are_not_prove
     proved = Proved(measured, answer("a", "b", "malloc"), Budget(runs=24), doubtful=("b", "a"))
     assert proved.kept == {"malloc"}
     assert proved.said == ["b, a not seen to contribute: proving it without"]
-    assert proved.found.dropped == ("a", "b")
-    assert proved.found.proof.evidence.verdict is Verdict.FASTER
+    assert proved.dropped == ("a", "b")
+    assert proved.found.evidence.verdict is Verdict.FASTER
     assert {t.configuration for t in measured.made} == {Configuration(), answer("malloc")}
 
 
@@ -216,7 +217,7 @@ def test_budget_time_counts_runs_of_the_answer_and_stopped_pairs() -> None:
     several = answer("a", "b", "c", "malloc")
     proved = Proved(measured, several, budget, run_s=1.0, answer_s=0.2, stops=True)
     assert proved.kept == {"malloc"}
-    assert proved.found.proof.evidence.verdict is Verdict.FASTER
+    assert proved.found.evidence.verdict is Verdict.FASTER
 
 
 def test_time_around_runs_is_kept_for_the_pairs_that_prove_the_answer() -> None:
@@ -224,7 +225,7 @@ def test_time_around_runs_is_kept_for_the_pairs_that_prove_the_answer() -> None:
     measured = program({"a": 1.3, "malloc": 1.5})
     budget = Budget(seconds=90.0, clock=lambda: sum(trial.wall_s + 3.0 for trial in measured.made))
     proved = Proved(measured, answer("a", "malloc"), budget)
-    assert proved.found.proof.evidence.verdict is Verdict.FASTER
+    assert proved.found.evidence.verdict is Verdict.FASTER
     assert budget.elapsed_s <= 90.0
 
 
@@ -249,8 +250,8 @@ def test_a_smaller_answer_that_fails_is_rejected_and_the_larger_one_stands() -> 
 
     proved = Proved(measure, answer("malloc", "zero"))
     assert proved.kept == {"malloc", "zero"}
-    assert proved.found.rejected == ((failing, "signal 11"),)
-    assert proved.found.proof.evidence.verdict is Verdict.FASTER
+    assert proved.rejected == [(failing, "signal 11")]
+    assert proved.found.evidence.verdict is Verdict.FASTER
 
 
 @pytest.mark.parametrize("limit", [5, 20, 40, 60])

@@ -12,7 +12,7 @@ from tests.support.oversubscription import OVERSUBSCRIBED
 from tests.support.suites.testlists import Listed
 
 from mpiric.host.installation.native import native_part
-from mpiric.host.processes.execution import Runner
+from mpiric.host.processes.execution import Runner, Workspace
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.launch import Launch
 from mpiric.model.mpi_library import MpiLibrary
@@ -93,9 +93,7 @@ class Bench:
             ended = self.runner.execute(
                 Launch(self.line(test, added), str(directory)),
                 {**environment_of(self.mpi), **self.settings, **dict(test.environment)},
-                directory,
-                out,
-                err,
+                Workspace(directory, out, err),
                 min(test.limit_s, self.most_s),
             )
             if ended.outcome is Outcome.TIMED_OUT:

@@ -22,6 +22,7 @@ from mpiric.host.processes.leftovers import KEEPER_WORD, Leftovers, end_abandone
 from mpiric.host.processes.other_load import LoadWatch
 from mpiric.host.processes.overlay_mount import OverlayMount
 from mpiric.host.processes.proc import carrying
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import ExitCode, MpiricError, NoRoomError
 from mpiric.model.launch import Launch
 from mpiric.model.pu_set import parse_pu_list
@@ -136,16 +137,33 @@ _LAUNCH_NUMBERS = itertools.count(1)  # unique in this process, for all runners
 OnSample = Callable[[tuple[RankSeen, ...]], None]
 
 
+@dataclass(frozen=True)
+class Workspace:
+    """Working directory and output files of a launch."""
+
+    directory: str | os.PathLike[str]
+    stdout: str | os.PathLike[str]
+    stderr: str | os.PathLike[str]
+    mount: OverlayMount | None = None  # made for this launch only; it contains the directory
+
+
 class Runner:
     """Runner for one launch at a time; a context manager that owns a keeper process.
 
     The keeper starts with the first launch. Several runners, each with its own keeper, may work at the same
-    time.
+    time. ``on_sample`` is called with each sample of the ranks of a launch.
     """
 
     clock = staticmethod(time.monotonic)  # clock for the times of launches
 
-    def __init__(self, *, grace_s: float = GRACE_S, output_limit_bytes: int = OUTPUT_LIMIT_BYTES) -> None:
+    def __init__(
+        self,
+        *,
+        grace_s: float = GRACE_S,
+        output_limit_bytes: int = OUTPUT_LIMIT_BYTES,
+        on_sample: OnSample | None = None,
+    ) -> None:
+        self.on_sample = on_sample
         self._grace_s = grace_s
         self._output_limit_bytes = output_limit_bytes
         self._keeper: subprocess.Popen[bytes] | None = None
@@ -178,32 +196,28 @@ class Runner:
         self,
         launch: Launch,
         environment: Mapping[str, str],
-        directory: str | os.PathLike[str],
-        stdout_path: str | os.PathLike[str],
-        stderr_path: str | os.PathLike[str],
+        workspace: Workspace,
         limit_s: float | None,
         *,
         observe: bool = False,
-        on_sample: OnSample | None = None,
         early_end: EarlyEnd | None = None,
-        mount: OverlayMount | None = None,
     ) -> Execution:
-        """Run ``launch`` in ``directory`` with ``environment`` and wait until all its processes have ended.
+        """Run ``launch`` with ``environment`` and wait until all its processes have ended.
 
-        ``observe`` samples the ranks through /proc; so does ``on_sample``, which is called with each
-        sample. A launch that reached its ``early_end`` is OK for any exit status. Ctrl-C ends the launch
-        with ``INTERRUPTED``; a second one kills it. SIGUSR1 and SIGUSR2 are forwarded to the launch, which
-        is also ``INTERRUPTED`` if it fails afterwards. ``mount`` is created for this launch only, and then
-        contains ``directory``. Raises NoRoomError if the disk of the output or of ``directory`` is full.
+        ``observe`` samples the ranks through /proc. A launch that reached its ``early_end`` is OK for any
+        exit status. Ctrl-C ends the launch with ``INTERRUPTED``; a second one kills it. SIGUSR1 and SIGUSR2
+        are forwarded to the launch, which is also ``INTERRUPTED`` if it fails afterwards. Raises NoRoomError
+        if the disk of the output or of the directory is full.
         """
+        directory, mount, on_sample = str(workspace.directory), workspace.mount, self.on_sample
         mark = mark_of(os.getpid(), next(_LAUNCH_NUMBERS))
         request: dict[str, Any] = {
             "argv": list(launch.argv),
-            "environment": _environment(launch, environment, str(directory), mark),
-            "directory": str(directory),
+            "environment": _environment(launch, environment, directory, mark),
+            "directory": directory,
             "stdin": launch.stdin,
-            "stdout": str(stdout_path),
-            "stderr": str(stderr_path),
+            "stdout": str(workspace.stdout),
+            "stderr": str(workspace.stderr),
             "limit_s": limit_s,
             "grace_s": self._grace_s,
             "output_limit_bytes": self._output_limit_bytes,
@@ -218,7 +232,7 @@ class Runner:
         log_start(launch.argv, directory, {**dict.fromkeys(launch.unset), **launch.environment})
         leftovers = Leftovers(request["environment"])
         try:
-            answer = self._ask(request, on_sample, early_end, root)
+            answer = self._ask(request, early_end, root)
         except _KeeperLostError as lost:
             leftovers.note(carrying(MARK, mark))
             leftovers.remove(end_marked(MARK, mark, self._grace_s))
@@ -232,8 +246,8 @@ class Runner:
         execution = replace(execution, disturbed=load.is_disturbed(execution.usage))
         log_end(launch.argv, f"{execution.outcome.value}, status {execution.exit_status}", execution.wall_s)
         if execution.outcome is not Outcome.INTERRUPTED:
-            written = mount.upper if mount else str(directory)
-            check_room(execution, (written, str(Path(stdout_path).parent), str(Path(stderr_path).parent)))
+            outputs = (str(Path(path).parent) for path in (workspace.stdout, workspace.stderr))
+            check_room(execution, (mount.upper if mount else directory, *outputs))
         return execution
 
     def can_mount(self, mount: OverlayMount) -> bool:
@@ -252,9 +266,7 @@ class Runner:
         """Return the pid of the process whose mounts launches see; 0 without one."""
         return self._keeper.pid if self._keeper is not None else 0
 
-    def _ask(
-        self, request: dict[str, Any], on_sample: OnSample | None, early_end: EarlyEnd | None, root: str
-    ) -> dict[str, Any]:
+    def _ask(self, request: dict[str, Any], early_end: EarlyEnd | None, root: str) -> dict[str, Any]:
         keeper, inbox = self._start()
         assert keeper.stdin is not None
         with Interrupts() as interrupts:
@@ -262,8 +274,8 @@ class Runner:
                 send(keeper.stdin.fileno(), request)
                 while (message := self._next(inbox, interrupts, early_end)) is None or "seen" in message:
                     if message is not None:
-                        if on_sample is not None:
-                            on_sample(ranks_of(message["seen"], root))
+                        if self.on_sample is not None:
+                            self.on_sample(ranks_of(message["seen"], root))
                         continue
                     passed = interrupts.take_passed()
                     for number in passed:
@@ -276,7 +288,7 @@ class Runner:
             except (BrokenPipeError, EOFError):
                 raise _KeeperLostError(_last_words(keeper)) from None
             except BaseException:
-                # Raised by the caller's `on_sample`: the launch must not continue unobserved.
+                # Raised by `on_sample`: the launch must not continue unobserved.
                 self._forget()
                 raise
             if interrupts.count:

@@ -119,13 +119,11 @@ def learn_files(directories: Sequence[Path], ignored: "re.Pattern[str] | None" =
     """
     if len(directories) < 2:
         raise MpiricError("at least two runs of the original are needed to learn which files vary")
-    runs = [by_key(files_in(directory)) for directory in directories]
-    everywhere = set.intersection(*(set(run) for run in runs))
-    varying = {kind_of_name(name) for run in runs for name in run if name not in everywhere}
+    runs, everywhere, varying = common_files(directories)
     same: dict[str, bytes] = {}
     texts: dict[str, Expectation] = {}
     binaries: dict[str, Path] = {}
-    for name in sorted(everywhere):
+    for name in everywhere:
         hashes = {file_digest(run[name]) for run in runs}
         if len(hashes) == 1:
             same[name] = next(iter(hashes))
@@ -136,6 +134,14 @@ def learn_files(directories: Sequence[Path], ignored: "re.Pattern[str] | None" =
         else:
             varying.add(kind_of_name(name))
     return FilesExpectation(same, texts, frozenset(varying), binaries)
+
+
+def common_files(directories: Sequence[Path]) -> tuple[list[dict[str, Path]], list[str], set[str]]:
+    """Return the files of each run, the names that all runs have, and the kinds of the other names."""
+    runs = [by_key(files_in(directory)) for directory in directories]
+    everywhere = set.intersection(*map(set, runs)) if runs else set()
+    varying = {kind_of_name(name) for run in runs for name in run if name not in everywhere}
+    return runs, sorted(everywhere), varying
 
 
 def by_key(files: Mapping[str, Path]) -> dict[str, Path]:

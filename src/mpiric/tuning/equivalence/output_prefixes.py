@@ -18,7 +18,7 @@ from mpiric.model.quoting import one_line
 from mpiric.tuning.equivalence.output_equivalence import Disagreement, Expectation, learn
 from mpiric.tuning.equivalence.output_files import (
     by_key,
-    files_in,
+    common_files,
     in_file,
     is_text,
     kind_of_name,
@@ -88,12 +88,10 @@ def learn_prefixes(
     stdouts: Sequence[Path], directories: Sequence[Path], ignored: "re.Pattern[str] | None" = None
 ) -> PrefixExpectation:
     """Learn from at least two runs of the original that ended at the mark; without directories no files."""
-    runs = [by_key(files_in(directory)) for directory in directories]
-    everywhere = set.intersection(*(set(run) for run in runs)) if runs else set()
-    varying = {kind_of_name(name) for run in runs for name in run if name not in everywhere}
+    runs, everywhere, varying = common_files(directories)
     texts: dict[str, LinesExpectation] = {}
     contents: dict[str, tuple[int, str]] = {}
-    for name in sorted(everywhere):
+    for name in everywhere:
         paths = [run[name] for run in runs]
         length = min(path.stat().st_size for path in paths)
         hashes = {_hash(path, length) for path in paths}

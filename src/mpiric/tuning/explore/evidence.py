@@ -75,11 +75,9 @@ class Explored:
     is_failing: bool = False  # the recipe fails with inputs with which the original succeeds
 
 
-def explored(
-    jobs: Sequence[ExploredJob], pair: MarkPair, rule: StoppingRule | None = None, over: Over | None = None
-) -> Explored:
+def explored(jobs: Sequence[ExploredJob], pair: MarkPair, over: Over | None = None) -> Explored:
     """Judge all blocks in order; ``over`` is the end of the exploration according to the ledger."""
-    rule = rule or StoppingRule()
+    rule = StoppingRule()
     claim = PairedClaim(rule, 1 - rule.confidence)
     complete = [block for _, block in sorted(paired(jobs).items()) if len(block) == 2]
     ended = [number for number, block in enumerate(complete) if all(job.end for job in block)]

@@ -4,7 +4,7 @@ from collections import defaultdict
 from dataclasses import replace
 
 from mpiric.model.policy import ANY, LIBRARY, LearnedKey, LearnedPolicy, Line, Named, Policy, Shape, Span
-from mpiric.tuning.policy.merge import by_piece, least_everywhere, merged_keys, pooled_times
+from mpiric.tuning.policy.merge import by_piece, common_candidate, merged_keys
 
 
 def condense(learned: LearnedPolicy) -> Policy:
@@ -23,8 +23,7 @@ def condense(learned: LearnedPolicy) -> Policy:
         separate: list[LearnedKey] = []
         shared: list[LearnedKey] = []
         for piece in by_piece(keys):
-            chosen = {key.candidate for key in piece}
-            candidate = chosen.pop() if len(chosen) == 1 else least_everywhere(piece, pooled_times(piece))
+            candidate = common_candidate(piece)
             shared.append(replace(piece[0], candidate=candidate))
             separate += [
                 key for key in piece if key.shape.placement != ANY and not _does_as_well(key, candidate)

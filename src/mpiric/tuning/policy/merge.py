@@ -71,18 +71,15 @@ def by_piece(keys: list[LearnedKey]) -> Iterator[list[LearnedKey]]:
 def _pooled(keys: list[LearnedKey]) -> LearnedKey:
     if len(keys) == 1:
         return keys[0]
-    measured = pooled_times(keys)
-    chosen = {key.candidate for key in keys}
-    candidate = chosen.pop() if len(chosen) == 1 else least_everywhere(keys, measured)
     return replace(
         keys[0],
-        candidate=candidate,
+        candidate=common_candidate(keys),
         decided=all(key.decided for key in keys),
         confidence=min(key.confidence for key in keys),
         calls=sum(key.calls for key in keys),
         learning_calls=sum(key.learning_calls for key in keys),
         learning_s=sum(key.learning_s for key in keys),
-        candidates=measured,
+        candidates=pooled_times(keys),
     )
 
 
@@ -117,11 +114,15 @@ def averaged(name: str, several: list[Measured]) -> Measured:
     )
 
 
-def least_everywhere(keys: Iterable[LearnedKey], measured: Iterable[Measured]) -> str:
-    """Return the candidate with the least pooled time that every key tried; `library` if there is none."""
-    tried = [{times.name for times in key.candidates} for key in keys]
-    common = set.intersection(*tried) if tried else set()
-    pooled = {times.name: times.median_s for times in measured if times.name in common}
+def common_candidate(keys: Sequence[LearnedKey]) -> str:
+    """Return the candidate that all keys chose, else the one with the least pooled time that every key tried.
+
+    `library` if there is none.
+    """
+    if len({key.candidate for key in keys}) == 1:
+        return keys[0].candidate
+    common = set.intersection(*({times.name for times in key.candidates} for key in keys))
+    pooled = {times.name: times.median_s for times in pooled_times(keys) if times.name in common}
     return min(pooled, key=lambda name: (pooled[name], name != LIBRARY, name)) if pooled else LIBRARY
 
 

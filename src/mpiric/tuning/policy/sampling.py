@@ -249,10 +249,8 @@ def _at(size: int, by_size: TimesBySize) -> dict[str, Measured]:
 
 
 def _interpolated(size: int, low: int, first: Measured, high: int, second: Measured) -> Measured:
-    weight = log(size / max(low, 1)) / log(high / max(low, 1))
-
     def between(below_s: float, above_s: float) -> float:
-        return exp((1 - weight) * log(max(below_s, _TINY_S)) + weight * log(max(above_s, _TINY_S)))
+        return time_between(size, (low, below_s), (high, above_s))
 
     return Measured(
         first.name,
@@ -261,6 +259,13 @@ def _interpolated(size: int, low: int, first: Measured, high: int, second: Measu
         between(first.low_s, second.low_s),
         between(first.high_s, second.high_s),
     )
+
+
+def time_between(size: int, below: tuple[int, float], above: tuple[int, float]) -> float:
+    """Interpolate a time between two sizes and their times, linearly on logarithmic axes."""
+    low = max(below[0], 1)
+    weight = log(size / low) / log(above[0] / low)
+    return exp((1 - weight) * log(max(below[1], _TINY_S)) + weight * log(max(above[1], _TINY_S)))
 
 
 def _ahead(times: Mapping[str, Measured]) -> list[Measured]:

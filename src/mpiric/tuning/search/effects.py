@@ -3,29 +3,44 @@
 The logarithm of the objective is the original's, plus an effect of each factor's level, plus an interaction
 of each pair of levels, plus a remainder of each configuration, plus slow drift of the machine, plus noise.
 All have Gaussian priors. Their standard deviations are chosen from a small grid by marginal likelihood, and
-are smaller for settings that promise nothing. Runs that were clearly disturbed are excluded (`disturbance`).
-Each run informs all configurations that share a level with it, so that two dozen runs are enough for some
-hundred configurations. Cost: O(runs³) per fit, milliseconds for some dozens of runs.
+are smaller for settings that promise nothing. Each run informs all configurations that share a level with it,
+so that two dozen runs are enough for some hundred configurations. Cost: O(runs³) per fit, milliseconds for
+some dozens of runs.
+
+Disturbed runs, slowed by other processes, are excluded if that is clear: the prediction of a run by all other
+runs is compared with a mixture of the usual distribution and one of disturbed runs, which are slower by any
+factor.
+
+Expected improvement. The gain of a point over the best is distributed as N(m, s²). After one more run with
+noise σ its expected value has changed by a normal variable of variance s⁴ / (s² + σ²). The value of this run
+is E[max(gain, 0)] of this distribution (the knowledge gradient). It is small where a run cannot tell two
+configurations apart, however uncertain their difference is. While a disturbed run cannot be told from noise,
+σ counts as 0. Without a run that may have been disturbed, other points may be better than the best; the
+probability of the disturbance is their weight. So settings whose only run was bad are tried again when
+nothing better remains.
 
 A sparse fit expects most settings to have no effect. While one effect is large, the prior of all of them is
 wide, and would take noise for small effects of the others. The search uses this fit to choose its answer; to
 choose runs, it would give up settings too early.
 
 Sources: Rasmussen and Williams 2006 (Gaussian Processes, ch. 2 and 5); Duvenaud, Nickisch and Rasmussen 2011
-(additive Gaussian processes); the interaction kernel is their second-order elementary polynomial.
+(additive Gaussian processes); the interaction kernel is their second-order elementary polynomial. Box and
+Tiao, Biometrika 55 (1968) 119 (disturbed runs). Mockus 1974; Frazier, Powell and Dayanik, SIAM J. Control
+Optim. 47 (2008) 2410 (knowledge gradient); Sundararajan and Keerthi, Neural Computation 13 (2001) 1103
+(leaving out one run, in closed form).
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import product
-from math import log
+from itertools import pairwise, product
+from math import erf, log, pi, sqrt
+from statistics import median
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mpiric.model.dataclass import dataclass
-from mpiric.tuning.search.disturbance import Array, log_odds, without_run
 from mpiric.tuning.search.space import Point, SearchSpace
 
 _MAIN = (0.02, 0.06, 0.2, 0.6)  # typical size of an effect, as a logarithm
@@ -34,11 +49,17 @@ _NOISE = (0.004, 0.01, 0.025, 0.06, 0.15)
 _DRIFT = (0.0, 1.5, 8.0)  # relative to the noise; the last one for a machine whose speed changes suddenly
 _DRIFT_RUNS = 10.0  # correlation length of the drift, in runs
 _RUNS_PER_DISTURBED = 8  # number of runs among which one may be excluded as disturbed
+_DISTURBED_SHARE = 0.02  # expected share of disturbed runs
+_SLOWER = 0.4  # mean logarithm of the factor by which a disturbed run is slower
 _DISTURBED = 0.25  # variance of a disturbed run's logarithm, so that it has hardly any weight
 UNPROMISING = 0.2  # score below which a knob is not expected to matter
 _PASSIVE = 0.01  # factor of the prior variance of a factor that seems to have no effect
 _CLEAR = 0.7  # logarithm of the odds (2 to 1) from which a factor is taken to have no effect
+_CHANGED = 0.33  # difference of two logarithms of the original's time: 1.4 times, beyond most noise
 _BASE = 1.0  # prior standard deviation of the original's logarithm, almost uninformative
+
+
+Array = NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True)
@@ -139,7 +160,7 @@ class Effects:
 
     def disturbed(self) -> Array:
         """Return the probability of each run that it was disturbed; 0 for runs that are excluded already."""
-        chance = 1 / (1 + np.exp(-np.clip(log_odds(self._inverse, self._weights), -50, 50)))
+        chance = 1 / (1 + np.exp(-np.clip(_log_odds(self._inverse, self._weights), -50, 50)))
         return np.where(self._doubt > 0, 0.0, chance)
 
     def _sparse(
@@ -231,7 +252,7 @@ class Effects:
         scores = -0.5 * (weights @ self._logs + np.linalg.slogdet(covariances)[1])
         counts = np.ones(weights.shape, dtype=bool)
         for _ in range(len(self._logs) // _RUNS_PER_DISTURBED):
-            odds = log_odds(inverses, weights)
+            odds = _log_odds(inverses, weights)
             run = odds.argmax(axis=1)
             gain = np.maximum(0.0, odds.max(axis=1, initial=0.0))
             some = np.flatnonzero(gain > 0)
@@ -239,7 +260,7 @@ class Effects:
                 break
             scores[some] += gain[some]
             counts[some, run[some]] = False
-            inverses[some] = without_run(inverses[some], run[some])
+            inverses[some] = _without_run(inverses[some], run[some])
             weights[some] = inverses[some] @ self._logs
         noise = np.array([sizes.noise for sizes in several])
         drifts = np.array([sizes.drift > 0 for sizes in several])
@@ -265,3 +286,80 @@ def _likeness(levels: int, *, ordered: bool) -> Array:
     inner = np.exp(-np.abs(index[:, None] - index[None, :]) / 1.5) if ordered else np.eye(levels)
     alike[1:, 1:] = inner
     return alike
+
+
+def _log_odds(inverse: Array, weights: Array) -> Array:
+    """Return the logarithm of each run's odds to be disturbed; -inf if it was faster than predicted.
+
+    ``inverse`` is the inverse of the runs' covariance, ``weights`` its product with the runs' logarithms; the
+    rows of runs that are left out are zero. The first axis may enumerate several models.
+    """
+    certain = np.diagonal(inverse, axis1=-2, axis2=-1)
+    variance = 1 / np.where(certain > 0, certain, 1.0)
+    slower = weights * variance
+    usual = -0.5 * slower**2 / variance - 0.5 * np.log(2 * np.pi * variance)
+    unusual = -slower / _SLOWER - np.log(_SLOWER) + np.log(_DISTURBED_SHARE / (1 - _DISTURBED_SHARE))
+    return np.where((slower > 0) & (certain > 0), unusual - usual, -np.inf)
+
+
+def _without_run(inverse: Array, run: NDArray[np.intp]) -> Array:
+    """Return the inverse covariance of each model without one run per model; its row and column are zero."""
+    models = np.arange(len(inverse))
+    column = inverse[models, :, run]
+    reduced = inverse - column[:, :, None] * column[:, None, :] / column[models, run][:, None, None]
+    reduced[models, run, :] = reduced[models, :, run] = 0.0
+    return np.asarray(reduced)
+
+
+def expected_improvement(effects: Effects, points: Sequence[Point], best: Point) -> Array:
+    """Return the expected gain of each point over the best, as a logarithm."""
+    gains, disturbed = effects.gains(points, best), effects.disturbed()
+    noise = effects.noise**2
+    with_all_runs = _positive_part(gains.mean, _learned(gains.variance, noise))
+    without_one = _positive_part(gains.mean_without, _learned(gains.variance_without, noise))
+    return np.asarray(with_all_runs * max(0.0, 1 - disturbed.sum()) + without_one @ disturbed)
+
+
+def _learned(variance: Array, noise: float) -> Array:
+    """Return the variance by which the expected gain changes after one more run."""
+    variance = np.maximum(variance, 1e-12)
+    return np.asarray(variance**2 / (variance + noise))
+
+
+def _positive_part(mean: Array, variance: Array) -> Array:
+    """Return E[max(X, 0)] of normal distributions."""
+    deviation = np.sqrt(np.maximum(variance, 1e-12))
+    ratio = mean / deviation
+    density = np.exp(-0.5 * ratio**2) / sqrt(2 * pi)
+    cumulative = np.asarray(0.5 * (1 + np.vectorize(erf, otypes=[float])(ratio / sqrt(2))))
+    return np.asarray(mean * cumulative + deviation * density)
+
+
+def at_last_speed(points: Sequence[Point], logs: Sequence[float]) -> list[float]:
+    """Return the logarithms of the times that all runs would have at the speed of the last ones.
+
+    Runs of the original that agree within 1.4 times are at one speed. Between the last run at one speed and
+    the first at the next one, the change is placed where the runs differ least from the original at the speed
+    of their side (least absolute deviations).
+    """
+    speeds: list[list[int]] = []
+    for at, point in enumerate(points):
+        if any(point):
+            continue
+        if speeds and abs(logs[at] - median(logs[run] for run in speeds[-1])) <= _CHANGED:
+            speeds[-1].append(at)
+        else:
+            speeds.append([at])
+    levels = [median(logs[run] for run in runs) for runs in speeds]
+    moved, start = list(logs), 0
+    for (runs, level), (later_runs, later) in pairwise(zip(speeds, levels, strict=True)):
+        between = range(runs[-1] + 1, later_runs[0] + 1)
+
+        def deviation(change: int, low: float = level, high: float = later, runs: range = between) -> float:
+            return sum(abs(logs[at] - (low if at < change else high)) for at in runs)
+
+        change = min(between, key=deviation)
+        for at in range(start, change):
+            moved[at] += levels[-1] - level
+        start = change
+    return moved

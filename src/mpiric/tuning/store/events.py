@@ -81,14 +81,18 @@ class TuneEvents:
     @property
     def is_finished(self) -> bool:
         """Return whether the tune has ended."""
-        return any(event.get("event") == "finished" for event in self.events)
+        return bool(self.named("finished"))
 
     @property
     def result(self) -> Mapping[str, Any]:
         """Return the result as `mpiric tune --json` prints it; empty for a tune that has not ended."""
-        events = (event for event in reversed(self.events) if event.get("event") == "finished")
-        result = next(events, {}).get("result")
+        finished = self.named("finished")
+        result = finished[-1].get("result") if finished else None
         return result if isinstance(result, dict) else {}
+
+    def named(self, name: str) -> list[Mapping[str, Any]]:
+        """Return the events with this name, in order."""
+        return [event for event in self.events if event.get("event") == name]
 
     def trials_of(self, phase: Phase) -> tuple[Trial, ...]:
         """Return the trials of one phase, in order."""

@@ -68,11 +68,6 @@ class MatrixRun:
         return self.request.hosts if self.network.interface else ()
 
 
-def output_of(done: Finished) -> str:
-    """Return the standard output of a run."""
-    return done.printed
-
-
 def is_illegal(done: Finished) -> bool:
     """Return whether a run ended with SIGILL, as reported by a shell, a launcher or QEMU."""
     return done.status in (4, 132) or "Illegal instruction" in done.errors
@@ -207,7 +202,7 @@ def judge_cell(run: MatrixRun, expected: Expectation) -> Cell | None:
     is_second_try = done.status in _NO_END
     if is_second_try:
         done, seconds = run_once(run)
-    wrong = expected.compare(output_of(done), rounding=run.request.rounding) if done.status == 0 else None
+    wrong = expected.compare(done.printed, rounding=run.request.rounding) if done.status == 0 else None
     sentence = str(wrong or "") if done.status == 0 else last_line(done.errors)
     paths = sorted(set(_CHOSEN.findall(done.errors)))
     native = not run.cpu

@@ -20,7 +20,6 @@ from mpiric.workflows.build.matrix_run import (
     VerifyRequest,
     judge_cell,
     last_line,
-    output_of,
     run_once,
 )
 from mpiric.workflows.launch.interchange import with_stand_ins
@@ -33,10 +32,10 @@ def learn_reference(run: MatrixRun) -> tuple[Expectation, float]:
     for done in outputs:
         if done.status != 0:
             raise ProgramFailedError(
-                f"the program ends with status {done.status}: {last_line(output_of(done) + done.errors)}",
+                f"the program ends with status {done.status}: {last_line(done.printed + done.errors)}",
                 hint="give arguments with which the program ends normally",
             )
-    return learn([output_of(done) for done in outputs]), max(seconds for _, seconds in runs)
+    return learn([done.printed for done in outputs]), max(seconds for _, seconds in runs)
 
 
 def learn_slow_reference(native: MatrixRun, cpu: str, expected: Expectation) -> Expectation:
@@ -48,7 +47,7 @@ def learn_slow_reference(native: MatrixRun, cpu: str, expected: Expectation) -> 
     """
     base = replace(native, baseline=True)
     runs = [run_once(run)[0] for run in (base, base, replace(base, cpu=cpu))]
-    outputs = [output_of(done) for done in runs]
+    outputs = [done.printed for done in runs]
     if any(done.status != 0 for done in runs) or expected.compare(
         outputs[0], rounding=native.request.rounding
     ):

@@ -23,7 +23,7 @@ from mpiric.tuning.recipe import SUFFIX, read_recipe
 from mpiric.tuning.store.events import TuneEvents, moment, read_log
 from mpiric.tuning.store.store import EVENTS, Store
 from mpiric.workflows.run.recipe_choice import check_value
-from mpiric.workflows.trials.kept_marks import kept_marks
+from mpiric.workflows.trials.step_markers import kept_marks
 
 _FAR = 1.5  # factor of the median distance of marks; longer distances are not steps
 _MOST_RUNS = 30  # number of runs of each day that are compared; more would add little
@@ -122,26 +122,20 @@ def _baseline_of_day(day: datetime, store: Store, job: str) -> Baseline:
         )
     log = read_log(fitting[-1].path / EVENTS)
     proof = [trial for trial in log.trials_of(Phase.PROOF) if trial.objective is not None]
-    tuned = _proved(result_of(fitting[-1].path), proof)
+    tuned = _proved(log.result, proof)
     name = f"the tune of {fitting[-1].started_at[:10]}"
-    answer = tuned if result_of(fitting[-1].path).get("recipe") else Configuration()
+    answer = tuned if log.result.get("recipe") else Configuration()
     if kept_marks(log) is not None:
         return _of_steps(name, answer, log)
+    recipes = sorted(fitting[-1].path.glob(f"*{SUFFIX}"))
     return Baseline(
         name,
         answer,
         _objectives(proof, tuned),
         _objectives(proof, Configuration()) or _objectives(log.trials_of(Phase.OBSERVE), Configuration()),
         str(log.meta.get("objective", "wall")),
-        measured_in=_measured_in(fitting[-1].path),
+        measured_in=read_recipe(recipes[0], check_value).measured_in if recipes else "",
     )
-
-
-def _measured_in(directory: Path) -> str:
-    """Return the place in which a tune made its runs, from its recipe; "" without a recipe."""
-    for path in sorted(directory.glob(f"*{SUFFIX}")):
-        return read_recipe(path, check_value).measured_in
-    return ""
 
 
 def _of_records(path: Path, records: tuple[Path, ...]) -> Baseline:
@@ -185,14 +179,13 @@ def _of_steps(name: str, answer: Configuration, log: TuneEvents) -> Baseline:
             f"{name} was proved with step markers, and the log with their times is missing",
             hint="name the recipe in the directory of its tune, or a date",
         )
-    pair, window, _ = marks
     return Baseline(
         name,
         answer,
         _paces(log, answer),
         _paces(log, Configuration()),
         "wall",
-        BaselineMarks(pair, window.last_s),
+        BaselineMarks(marks.pair, marks.window.last_s),
     )
 
 
@@ -220,11 +213,6 @@ def _proved(result: Mapping[str, Any], proof: Sequence[Trial]) -> Configuration:
 def _objectives(trials: Sequence[Trial], configuration: Configuration) -> tuple[float, ...]:
     values = [t.objective for t in trials if t.configuration == configuration and t.objective is not None]
     return tuple(values[-_MOST_RUNS:])
-
-
-def result_of(directory: Path) -> Mapping[str, Any]:
-    """Return the recorded result of a tune; empty if it did not end."""
-    return read_log(directory / EVENTS).result
 
 
 def records_at(path: Path) -> tuple[Path, ...]:

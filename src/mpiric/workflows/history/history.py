@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from mpiric.host.host import Host
-from mpiric.host.isolation.working_copies import WorkingCopies
 from mpiric.host.processes.execution import Runner
 from mpiric.lab.judge import Judge
 from mpiric.lab.lab import Lab, drive
@@ -23,14 +22,16 @@ from mpiric.schedulers import NO_JOB, job_around
 from mpiric.tuning.marks.window import MarkWindow
 from mpiric.tuning.objective import parse_objective
 from mpiric.tuning.proof.regression import Regression, compare_days, runs_needed
-from mpiric.tuning.store.store import Store, TuneSummary
-from mpiric.workflows.history.baseline import AgainstRequest, Baseline, baseline_of, result_of
+from mpiric.tuning.store.events import read_log
+from mpiric.tuning.store.store import EVENTS, Store, TuneSummary
+from mpiric.workflows.history.baseline import AgainstRequest, Baseline, baseline_of
 from mpiric.workflows.launch.fingerprints import job_identity, program_name
 from mpiric.workflows.launch.node_leftovers import cleaned_nodes
 from mpiric.workflows.launch.parse_job import parse_job
 from mpiric.workflows.trials.learn_marks import WHOLE_RUNS, MarkOptions
 from mpiric.workflows.trials.observe import Observing, observe
-from mpiric.workflows.trials.seeing_mounts import copy_policy, inputs_seen
+from mpiric.workflows.trials.seeing_mounts import trial_directories
+from mpiric.workflows.trials.step_markers import StepMarkers
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class DayComparison:
 
 def past(store: Path | None) -> tuple[Past, ...]:
     """Return all tunes of the store, the oldest first."""
-    return tuple(Past(summary, result_of(summary.path)) for summary in Store(store).tunes())
+    return tuple(Past(summary, read_log(summary.path / EVENTS).result) for summary in Store(store).tunes())
 
 
 def against(request: AgainstRequest, host: Host, narrator: Narrator) -> DayComparison:
@@ -73,19 +74,13 @@ def against(request: AgainstRequest, host: Host, narrator: Narrator) -> DayCompa
             hint="use a recipe with a proof or several records as baseline, or a lower --confidence",
         )
     store = Store(request.store)
-    name = program_name(parsed.job)
-    job = job_identity(parsed.job)
+    identity = f"history-{job_identity(parsed.job)}"
     with (
-        store.create(name, f"history-{job}", request.argv, against=baseline.name) as record,
+        store.create(program_name(parsed.job), identity, request.argv, against=baseline.name) as record,
         cleaned_nodes(parsed.job, parsed.nodes, host) as after_ended_run,
         Runner() as runner,
-        WorkingCopies(
-            Path(request.working_directory),
-            record.path,
-            copy_policy(parsed, host, runner, in_place=request.in_place),
-        ) as copies,
+        trial_directories(parsed, record.path, runner, host, in_place=request.in_place) as copies,
     ):
-        copies.depend_on(inputs_seen(parsed.job))
         lab = Lab(runner, copies, record, Judge(parse_objective(baseline.objective)))
         lab.after_ended_run = after_ended_run
         narrator.phase(f"Measuring again, to compare with {baseline.name}")
@@ -139,4 +134,6 @@ def _mark_options(baseline: Baseline) -> MarkOptions | None:
         return None
     pair, last_s = baseline.marks.pair, baseline.marks.last_s
     window = MarkWindow(pair.first, pair.last, last_s * pair.first / pair.last, last_s)
-    return MarkOptions(WHOLE_RUNS * last_s, fixed=(pair, window, f"as in {baseline.name}"), required=True)
+    return MarkOptions(
+        WHOLE_RUNS * last_s, fixed=StepMarkers(pair, window, f"as in {baseline.name}"), required=True
+    )

@@ -8,8 +8,7 @@ from typing import Any
 from mpiric import __version__
 from mpiric.host.files import LARGEST_TEXT_BYTES, is_directory, read_bounded
 from mpiric.host.host import Host
-from mpiric.host.owned_files import write_whole
-from mpiric.model.errors import MpiricError, writing
+from mpiric.model.errors import MpiricError
 from mpiric.model.json_text import parse_json
 from mpiric.model.machine import Core
 from mpiric.model.profile import PER_STEP, Comparison, NodeTopology, Profile, QuantityChange
@@ -18,10 +17,9 @@ from mpiric.profile.compare import compare
 from mpiric.profile.pace import run_pace
 from mpiric.profile.read import read_record
 from mpiric.profile.sites import name_sites
-from mpiric.profile.tables import write_csv
-from mpiric.report.comparison_text import comparison_html
 from mpiric.report.profile_html import profile_html
 from mpiric.report.profile_json import profile_json
+from mpiric.tuning.files import write_whole
 from mpiric.tuning.marks.choice import without_library_places
 from mpiric.tuning.marks.later_pace import step_change
 from mpiric.workflows.mapping.map import order_for_record
@@ -86,26 +84,8 @@ def with_order(profile: Profile, record: Path, host: Host) -> Profile:
 def write_report(profile: Profile, directory: Path, host: Host) -> Path:
     """Write ``report.html`` and ``report.json``, and return the path of the page."""
     profile = with_order(profile, directory, host)
-    write(directory / DATA, json.dumps(profile_json(profile), indent=1, ensure_ascii=False) + "\n")
-    return write(directory / PAGE, profile_html(profile, __version__))
-
-
-def write_comparison(comparison: Comparison, path: Path) -> Path:
-    """Write the page of a comparison."""
-    return write(path, comparison_html(comparison, __version__))
-
-
-def export_csv(record: Path, directory: Path) -> tuple[Path, ...]:
-    """Write the tables of a record as CSV files."""
-    return write_csv(read_record(record), directory)
-
-
-def write(path: Path, text: str) -> Path:
-    """Write a file and return its path. Raises NoRoomError when it cannot be written."""
-    with writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, text.encode())
-    return path
+    write_whole(directory / DATA, json.dumps(profile_json(profile), indent=1, ensure_ascii=False) + "\n")
+    return write_whole(directory / PAGE, profile_html(profile, __version__))
 
 
 def launch_facts(record: Path) -> dict[str, Any]:

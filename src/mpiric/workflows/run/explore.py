@@ -1,7 +1,6 @@
 """`mpiric run --explore`: compare production jobs with the recipe and without it."""
 
 import secrets
-from collections.abc import Callable
 from math import inf
 from pathlib import Path
 
@@ -38,11 +37,17 @@ from mpiric.workflows.run.explore_series import (
     series_directory,
     settle,
 )
-from mpiric.workflows.run.first_run import first_whole_run, note_whole_run, write_down
 from mpiric.workflows.run.run import AppliedRecipe, PreparedRun
-from mpiric.workflows.run.watched import WatchedRun, probe_of, run_watched
+from mpiric.workflows.run.watched import (
+    Say,
+    WatchedRun,
+    first_whole_run,
+    note_whole_run,
+    probe_of,
+    run_watched,
+    write_down,
+)
 
-Say = Callable[[str], None]
 _MARGIN = 1.25  # required time left, in units of the longest run so far
 
 
@@ -109,14 +114,16 @@ def _take_turn(directory: Path, applied: AppliedRecipe, host: Host, say: Say) ->
     }
     with open_ledger(directory, **meta) as log:
         settle(log, read_ledger(log.read()).jobs, host)
-        ledger = read_ledger(log.read())
+        ledger, now = _judged(log, recipe.marks.pair)
         if ledger.damaged_lines:
             lines = "a line" if ledger.damaged_lines == 1 else f"{ledger.damaged_lines} lines"
             say(f"the ledger {directory} is damaged: {lines} ignored")
-        now = state_of(ledger, recipe.marks.pair)
         if now.ended_because:
-            _close(log, ledger, now)
-            return _after_the_end(now, say)
+            say(f"the exploration has ended: {now.ended_because}")
+            if not now.is_failing and now.verdict is not Verdict.SLOWER:
+                return None
+            say("running the command without the recipe")
+            return _Turn(Side.ORIGINAL, None)
         limit = near_its_limit(ledger, applied, host)
         if limit:
             say(f"not explored: {limit}; running with the recipe")
@@ -132,14 +139,6 @@ def _take_turn(directory: Path, applied: AppliedRecipe, host: Host, say: Say) ->
     return _Turn(place.side, job)
 
 
-def _after_the_end(now: Explored, say: Say) -> _Turn | None:
-    say(f"the exploration has ended: {now.ended_because}")
-    if now.is_failing or now.verdict is Verdict.SLOWER:
-        say("running the command without the recipe")
-        return _Turn(Side.ORIGINAL, None)
-    return None
-
-
 def _run(
     turn: _Turn, directory: Path, probe: BetweenMarkers, prepared: PreparedRun, host: Host, say: Say
 ) -> int:
@@ -147,9 +146,7 @@ def _run(
     assert applied is not None
     configuration = prepared.configuration if turn.side is Side.RECIPE else Configuration()
     marks = Path(turn.job.directory) if turn.job else directory / secrets.token_hex(6)
-    watched = run_watched(
-        configuration, applied, prepared.environment, probe if turn.job else None, marks, host
-    )
+    watched = run_watched(configuration, prepared, probe if turn.job else None, marks, host)
     with after_run(watched.trial.exit_status):
         if turn.side is Side.RECIPE and prepared.is_first_whole:
             note_whole_run(applied, watched, say)
@@ -176,24 +173,20 @@ def _enter_end(
         say("the ranks recorded no step markers: the result of this job is unknown")
     with open_ledger(directory) as log:
         log.append("ended", end_fields(job.job, end))
-        ledger = read_ledger(log.read())
-        now = state_of(ledger, marks.pair)
-        _close(log, ledger, now)
+        _, now = _judged(log, marks.pair)
     if now.ended_because:
         say(f"the exploration has ended: {now.ended_because}")
     if now.is_failing:
         write_down(applied.path, WholeCheck(WholeVerdict.DIFFERS, now.ended_because), say)
 
 
-def state_of(ledger: Ledger, pair: MarkPair) -> Explored:
-    """Return the result of the blocks of a ledger so far."""
-    return explored(ledger.jobs, pair, over=ledger.over)
-
-
-def _close(log: TuneLog, ledger: Ledger, now: Explored) -> None:
-    """Record the end of the exploration, which late results do not change."""
+def _judged(log: TuneLog, pair: MarkPair) -> tuple[Ledger, Explored]:
+    """Judge the blocks so far; record the end of the exploration, which late results do not change."""
+    ledger = read_ledger(log.read())
+    now = explored(ledger.jobs, pair, over=ledger.over)
     if now.ended_because and ledger.over is None:
         log.append("over", {"verdict": now.verdict.value, "why": now.ended_because})
+    return ledger, now
 
 
 def near_its_limit(ledger: Ledger, applied: AppliedRecipe, host: Host) -> str:

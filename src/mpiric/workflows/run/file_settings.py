@@ -9,13 +9,14 @@ from pathlib import Path
 from mpiric import knobs
 from mpiric.host.host import Host
 from mpiric.model.configuration import Configuration
-from mpiric.model.file_rules import HERE, LayoutRule, parse_layouts, write_layouts
+from mpiric.model.file_rules import HERE, parse_layouts, write_layouts
 from mpiric.model.quoting import printable
 from mpiric.model.situation import Situation
 from mpiric.workflows.launch.container_findings import hint_file_findings
 
 _MPI_IO_KNOBS = frozenset({"mpi-io", "mpi-io-library", "mpi-io-driver", "hdf5"})
 _COPY_HINT = "remove files that the program creates again, or copy them: `cp FILE COPY && mv COPY FILE`"
+_LINK_HINT = "start the program in the directory of the files, or set the layout of that directory by hand"
 _WHY_NOT = {"layout": knobs.why_not_set, "mpi-io": knobs.why_hints_not_set}
 _TUNE_HINT = "`mpiric machine` shows the file systems; `mpiric tune --only io -- CMD` finds settings for them"
 
@@ -72,25 +73,19 @@ def settable(configuration: Configuration, situation: Situation) -> tuple[Config
     value = configuration.as_dict().get("layout")
     if value is None:
         return configuration, sentences
-    directory = situation.job.working_directory
+    directory = Path(situation.job.working_directory)
     rules = parse_layouts(value)
-    outside = [rule for rule in rules if _leads_out(rule, Path(directory))]
+    # Others may write where a link leads out of the working directory.
+    outside = [
+        rule
+        for rule in rules
+        if not rule.is_pattern and not (directory / rule.where).resolve().is_relative_to(directory.resolve())
+    ]
     if outside:
-        settable_rules = [rule for rule in rules if rule not in outside]
-        value = write_layouts(settable_rules) if settable_rules else None
+        inside = [rule for rule in rules if rule not in outside]
+        value = write_layouts(inside) if inside else None
         configuration = configuration.with_value("layout", value)
-        sentences += map(_not_applied, outside)
-    return configuration, [*sentences, *(files_that_stay(value, directory) if value else ())]
-
-
-def _leads_out(rule: LayoutRule, directory: Path) -> bool:
-    """Return whether a link leads out of the working directory, where others may write."""
-    return not rule.is_pattern and not (directory / rule.where).resolve().is_relative_to(directory.resolve())
-
-
-def _not_applied(rule: LayoutRule) -> str:
-    why = f"'{rule.where}' is a link out of the working directory"
-    return with_hint(
-        f"layout={write_layouts([rule])} is not applied: {why}",
-        "start the program in the directory of the files, or set the layout of that directory by hand",
-    )
+    for rule in outside:
+        why = f"'{rule.where}' is a link out of the working directory"
+        sentences.append(with_hint(f"layout={write_layouts([rule])} is not applied: {why}", _LINK_HINT))
+    return configuration, [*sentences, *(files_that_stay(value, str(directory)) if value else ())]

@@ -2,13 +2,14 @@
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from mpiric import knobs
 from mpiric.host.host import Host
 from mpiric.lab.render import render
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MismatchError, MpiricError, NotFoundError
 from mpiric.model.knob import ResultsEffect
 from mpiric.model.policy import LIBRARY, REDUCING
@@ -16,7 +17,6 @@ from mpiric.model.rank_order import RankOrders
 from mpiric.model.recipe import Fingerprint, Recipe
 from mpiric.model.situation import EVERYTHING, Situation
 from mpiric.model.whole_check import WholeVerdict
-from mpiric.tuning.fingerprint import Difference, Severity, differences, fits
 from mpiric.tuning.policy import parse_flat
 from mpiric.tuning.recipe import find_recipes, read_recipe
 from mpiric.tuning.store.store import default_store
@@ -29,9 +29,50 @@ from mpiric.workflows.run.collectives import RunRequest
 from mpiric.workflows.run.file_settings import settable
 from mpiric.workflows.trials.expected import expected_situation
 
+# Fields whose differences refuse the recipe; all others warn. Settings of one implementation have no meaning
+# for another. Another program or launcher is another job.
+_REFUSED_FIELDS = {"mpi.implementation", "mpi.abi", "mpi.abi_family", "program.name", "program.launcher"}
 # Only usable cores, hardware threads and NUMA nodes count: an allocation can be a part of a machine.
 _HARDWARE = {"machine.cpu", "machine.memory_gib", "machine.networks"}
 CONSENT = "--allow-rounding"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Field that differs; "" is the value of a missing field."""
+
+    field: str  # part and name: "mpi.version"
+    then: str
+    now: str
+    refuses: bool  # the settings have another meaning here, or none; otherwise they may not be the fastest
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.then or 'none'} when tuned, {self.now or 'none'} now"
+
+
+def differences(then: Fingerprint, now: Fingerprint) -> tuple[Difference, ...]:
+    """Return the fields that differ; differences that refuse the recipe come first."""
+    changes: list[Difference] = []
+    for part in ("program", "mpi", "machine"):
+        before, after = getattr(then, part), getattr(now, part)
+        # Fields of the machine that an older recipe does not contain are ignored.
+        for name in before if part == "machine" else dict.fromkeys([*before, *after]):
+            old, new = before.get(name, ""), after.get(name, "")
+            if old == new:
+                continue
+            field = f"{part}.{name}"
+            # Settings are renamed and dropped between major versions of an MPI library.
+            other_major = field == "mpi.version" and old.split(".")[0] != new.split(".")[0]
+            changes.append(Difference(field, old, new, field in _REFUSED_FIELDS or other_major))
+    return tuple(sorted(changes, key=lambda change: not change.refuses))
+
+
+def fits(then: Fingerprint, now: Fingerprint) -> float | None:
+    """Return minus the number of warnings, so that 0 is the best; None if the recipe must be refused."""
+    changes = differences(then, now)
+    if any(change.refuses for change in changes):
+        return None
+    return -float(len(changes))
 
 
 def situation_for(recipe: Path | None, store: Path | None, parsed: ParsedJob, host: Host) -> Situation:
@@ -98,7 +139,7 @@ def named_recipe(
     if not allow_rounding and (why := lacks_consent(path, recipe)):
         raise MismatchError(why, hint=f"add {CONSENT} if this is acceptable")
     mismatches = differences(recipe.fingerprint, current)
-    refused = [str(mismatch) for mismatch in mismatches if mismatch.severity is Severity.REFUSE]
+    refused = [str(mismatch) for mismatch in mismatches if mismatch.refuses]
     if refused:
         raise MismatchError(
             f"the recipe {path} does not fit: {'; '.join(refused)}",
@@ -172,7 +213,7 @@ def _nearest(store: Path, current: Fingerprint) -> str:
     if not matches:
         return errors[0].message if errors else ""
     path, recipe = matches[0]
-    refused = [str(d) for d in differences(recipe.fingerprint, current) if d.severity is Severity.REFUSE]
+    refused = [str(d) for d in differences(recipe.fingerprint, current) if d.refuses]
     return f"the most similar recipe, {path}, does not fit: {'; '.join(refused)}" if refused else ""
 
 
@@ -205,14 +246,12 @@ def _warnings(mismatches: Sequence[Difference]) -> list[str]:
 
 def rounding_settings(recipe: Recipe) -> tuple[str, ...]:
     """Return the settings that may change the order of sums, as ``knob=value``."""
-    return tuple(_rounding_settings(recipe))
-
-
-def _rounding_settings(recipe: Recipe) -> Iterator[str]:
-    for name, value in recipe.configuration.items:
-        chooses = name == "collectives" and (value == "online" or _chooses_reductions(recipe))
-        if chooses or knobs.all_knobs()[name].results is ResultsEffect.ROUNDING:
-            yield f"{name}={value}"
+    return tuple(
+        f"{name}={value}"
+        for name, value in recipe.configuration.items
+        if knobs.all_knobs()[name].results is ResultsEffect.ROUNDING
+        or (name == "collectives" and (value == "online" or _chooses_reductions(recipe)))
+    )
 
 
 def _chooses_reductions(recipe: Recipe) -> bool:
@@ -223,20 +262,19 @@ def _chooses_reductions(recipe: Recipe) -> bool:
 
 
 def lacks_consent(path: Path, recipe: Recipe) -> str:
-    """Return the reason why a recipe needs consent, "" if it needs none."""
+    """Return the reason why a recipe needs consent, "" if it needs none.
+
+    Consent is needed if another user has written the file, or can write it.
+    """
     settings = rounding_settings(recipe)
-    if not settings or not _is_of_others(path):
+    try:
+        facts = path.stat()
+        is_of_others = facts.st_uid != os.geteuid() or bool(facts.st_mode & stat.S_IWOTH)
+    except OSError:
+        is_of_others = True
+    if not settings or not is_of_others:
         return ""
     return (
         f"the recipe {path} belongs to another user and may change the last digits of results "
         f"({', '.join(settings)})"
     )
-
-
-def _is_of_others(path: Path) -> bool:
-    """Return whether another user has written the file, or can write it."""
-    try:
-        facts = path.stat()
-    except OSError:
-        return True
-    return facts.st_uid != os.geteuid() or bool(facts.st_mode & stat.S_IWOTH)

@@ -2,11 +2,11 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from math import ceil, exp, inf, log, log2
+from math import ceil, inf, log2
 
 from mpiric.model.dataclass import dataclass
 from mpiric.model.policy import LIBRARY
-from mpiric.tuning.policy.sampling import Subject, SweepPoint, Times, next_points
+from mpiric.tuning.policy.sampling import Subject, SweepPoint, Times, next_points, time_between
 from mpiric.workflows.sweep.plan import SweepPlan, in_blocks
 from mpiric.workflows.sweep.request import NONBLOCKING
 
@@ -179,5 +179,4 @@ def _interpolate(times: list[tuple[int, float]], size: int) -> float:
         return time_s * max(1.0, size / max(at, 1))
     if below[0] == above[0]:
         return below[1]
-    share = log(size / max(below[0], 1)) / log(above[0] / max(below[0], 1))
-    return exp((1 - share) * log(max(below[1], 1e-12)) + share * log(max(above[1], 1e-12)))
+    return time_between(size, below, above)

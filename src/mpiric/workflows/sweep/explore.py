@@ -14,7 +14,7 @@ from mpiric.model.policy import LIBRARY, Measured
 from mpiric.model.run import Plan
 from mpiric.tuning.policy.disturbed import disturbed_points, without_disturbed
 from mpiric.tuning.policy.merge import averaged
-from mpiric.tuning.policy.sampling import Subject, SweepPoint, next_points, winners
+from mpiric.tuning.policy.sampling import SweepPoint, next_points, winners
 from mpiric.workflows.sweep.estimate import Costs, cost_by_own_times
 from mpiric.workflows.sweep.launch import LaunchResult, check_launching, launches, measure_points, where
 from mpiric.workflows.sweep.log import Log
@@ -31,128 +31,102 @@ Say = Callable[[str], None]
 
 
 @dataclass
-class Effort:
-    """Numbers of measured points and of launches."""
+class Measurer:
+    """Measures the points of a plan into a log; ``say`` gets messages that the next one may replace."""
 
-    points: int = 0
+    plan: SweepPlan
+    log: Log
+    say: Say = lambda _: None
+    points: int = 0  # number of measured points
     launches: int = 0
 
-
-def measure(plan: SweepPlan, host: Host, log: Log, say: Say, tell: Say) -> Effort:
-    """Measure into ``log`` until the sweep is complete or the budget is spent; Ctrl-C ends it early.
-
-    ``say`` gets messages that the next one may replace, ``tell`` gets lasting messages.
-    """
-    effort = Effort()
-    with users_lab(plan.situation, host) as lab:
-        try:
-            drive(_measured(plan, log, effort, say, tell), lab.measure)
-        except KeyboardInterrupt:
-            tell("interrupted: writing the measurements so far; continue with --resume")
-    return effort
-
-
-def _measured(plan: SweepPlan, log: Log, effort: Effort, say: Say, tell: Say) -> Plan[None]:
-    start_s, budget_s = time.monotonic(), plan.request.budget_s
-    yield from explore(plan, log, say, effort, inf if budget_s is None else _EXPLORING * budget_s, tell)
-    left_s = inf if budget_s is None else budget_s - (time.monotonic() - start_s)
-    yield from confirm(plan, log, say, effort, left_s)
-
-
-def explore(
-    plan: SweepPlan,
-    log: Log,
-    say: Say,
-    effort: Effort,
-    limit_s: float = inf,
-    tell: Say | None = None,
-) -> Plan[None]:
-    """Measure until no further point is worth it or the time is up."""
-    end = time.monotonic() + limit_s
-
-    def keep(point: SweepPoint, times: Measured) -> None:
-        log.add(point, times)
-        effort.points += 1
-
-    while time.monotonic() < end:
-        pending = next_points(plan.sizes, _remaining(plan, log), log.measured, plan.stride)
-        if not pending:
-            break
-        for points in launches(pending, Costs(plan, log.measured)):
-            costs = Costs(plan, log.measured)
-            if tell and costs.are_known:
-                tell(cost_by_own_times(plan, costs, log.measured))
-                tell = None
-            left_s = end - time.monotonic()
-            if left_s <= 0:
+    def explore(self, limit_s: float = inf, tell: Say | None = None) -> Plan[None]:
+        """Measure until no further point is worth it or the time is up; ``tell`` gets the expected cost."""
+        plan, log, end = self.plan, self.log, time.monotonic() + limit_s
+        while time.monotonic() < end:
+            remaining = {
+                subject: [name for name in names if f"{subject.collective} {name}" not in log.excluded]
+                for subject, names in plan.candidates.items()
+            }
+            pending = next_points(plan.sizes, remaining, log.measured, plan.stride)
+            if not pending:
                 break
-            say(f"{len(log.measured)} of at most {plan.points} points; {len(points)} in this launch")
-            yield from _launch(plan, log, effort, points, left_s, keep)
+            for points in launches(pending, Costs(plan, log.measured)):
+                costs = Costs(plan, log.measured)
+                if tell and costs.are_known:
+                    tell(cost_by_own_times(plan, costs, log.measured))
+                    tell = None
+                message = f"{len(log.measured)} of at most {plan.points} points; {len(points)} in this launch"
+                yield from self._launch(points, end, message, self._add)
+        again = [point for point in disturbed_points(log.measured, tick_s()) if point not in log.repeated]
+        if len(again) <= _MOST_REPEATED * len(log.measured):
+            for points in launches(again, Costs(plan, log.measured)):
+                message = f"measuring {len(again)} disturbed points again"
+                yield from self._launch(points, end, message, self._add)
 
-    again = [point for point in disturbed_points(log.measured, tick_s()) if point not in log.repeated]
-    if len(again) > _MOST_REPEATED * len(log.measured):
-        return
-    for points in launches(again, Costs(plan, log.measured)):
+    def confirm(self, limit_s: float = inf) -> Plan[None]:
+        """Measure points with a gain again, in turn with the library, until the limit."""
+        log, end = self.log, time.monotonic() + limit_s
+        gaining = [
+            point for point in winners(without_disturbed(log.measured, tick_s())) if point not in log.fresh
+        ]
+        times_of: dict[SweepPoint, list[Measured]] = defaultdict(list)
+
+        def keep(point: SweepPoint, times: Measured) -> None:
+            times_of[point].append(times)
+            if len(times_of[point]) == _TURNS:
+                log.add_fresh(point, averaged(point.candidate, times_of.pop(point)))
+
+        for turn in range(_TURNS if gaining else 0):
+            pieces = list(launches(gaining, Costs(self.plan, log.measured)))
+            message = f"confirming gains, {len(gaining)} points, turn {turn + 1} of {_TURNS}"
+            for points in pieces if turn % 2 else reversed(pieces):
+                yield from self._launch(points, end, message, keep)
+        for point, several in times_of.items():
+            log.add_fresh(point, averaged(point.candidate, several))
+
+    def _add(self, point: SweepPoint, times: Measured) -> None:
+        self.log.add(point, times)
+        self.points += 1
+
+    def _launch(
+        self,
+        points: Sequence[SweepPoint],
+        end: float,
+        message: str,
+        keep: Callable[[SweepPoint, Measured], None],
+    ) -> Plan[None]:
+        """Measure points and exclude failing candidates, unless the time is up.
+
+        Raises MpiricError if the library itself fails.
+        """
         left_s = end - time.monotonic()
         if left_s <= 0:
-            break
-        say(f"measuring {len(again)} disturbed points again")
-        yield from _launch(plan, log, effort, points, left_s, keep)
+            return
+        self.say(message)
+        pending = [point for point in points if not self.log.is_excluded(point)]
+        if not pending:
+            return
+        self.launches += 1
+        patience_s = Costs(self.plan, self.log.measured).patience_s(pending)
+        result = yield from measure_points(self.plan, pending, min(patience_s, left_s + _GRACE_S))
+        for point, times in result.times:
+            keep(point, times)
+        cut_short = isinstance(result.failure, LaunchFailedError) and result.failure.timed_out
+        if not (cut_short and left_s + _GRACE_S < patience_s):
+            for point, why in _failures(result, pending):
+                yield from self._exclude(point, why, result)
 
-
-def confirm(plan: SweepPlan, log: Log, say: Say, effort: Effort, limit_s: float = inf) -> Plan[None]:
-    """Measure points with a gain again, in turn with the library, until the limit."""
-    end = time.monotonic() + limit_s
-    gaining = [
-        point for point in winners(without_disturbed(log.measured, tick_s())) if point not in log.fresh
-    ]
-    times_of: dict[SweepPoint, list[Measured]] = defaultdict(list)
-
-    def keep(point: SweepPoint, times: Measured) -> None:
-        times_of[point].append(times)
-        if len(times_of[point]) == _TURNS:
-            log.add_fresh(point, averaged(point.candidate, times_of.pop(point)))
-
-    for turn in range(_TURNS if gaining else 0):
-        pieces = list(launches(gaining, Costs(plan, log.measured)))
-        for points in pieces if turn % 2 else reversed(pieces):
-            left_s = end - time.monotonic()
-            if left_s <= 0:
-                break
-            say(f"confirming gains, {len(gaining)} points, turn {turn + 1} of {_TURNS}")
-            yield from _launch(plan, log, effort, points, left_s, keep)
-    for point, several in times_of.items():
-        log.add_fresh(point, averaged(point.candidate, several))
-
-
-def _remaining(plan: SweepPlan, log: Log) -> dict[Subject, list[str]]:
-    return {
-        subject: [name for name in names if f"{subject.collective} {name}" not in log.excluded]
-        for subject, names in plan.candidates.items()
-    }
-
-
-def _launch(
-    plan: SweepPlan,
-    log: Log,
-    effort: Effort,
-    points: Sequence[SweepPoint],
-    left_s: float,
-    keep: Callable[[SweepPoint, Measured], None],
-) -> Plan[None]:
-    """Measure points and exclude failing candidates. Raises MpiricError if the library itself fails."""
-    pending = [point for point in points if not log.is_excluded(point)]
-    if not pending:
-        return
-    effort.launches += 1
-    patience_s = Costs(plan, log.measured).patience_s(pending)
-    result = yield from measure_points(plan, pending, min(patience_s, left_s + _GRACE_S))
-    for point, times in result.times:
-        keep(point, times)
-    cut_short = isinstance(result.failure, LaunchFailedError) and result.failure.timed_out
-    if not (cut_short and left_s + _GRACE_S < patience_s):
-        for point, why in _failures(result, pending):
-            yield from _exclude(plan, log, point, why, result)
+    def _exclude(self, point: SweepPoint, why: str, result: LaunchResult) -> Plan[None]:
+        """Exclude a candidate that failed. Raises MpiricError if it is the library's own choice."""
+        if self.log.is_excluded(point):
+            return
+        if point.candidate == LIBRARY:
+            reason = f"{point.subject.collective} of the library itself {why}"
+            raise result.failure or ProgramFailedError(reason)
+        if result.failure is not None:
+            yield from check_launching(self.plan)
+        self.log.exclude(point.subject.collective, point.candidate, why)
 
 
 def _failures(result: LaunchResult, points: Sequence[SweepPoint]) -> Iterator[tuple[SweepPoint, str]]:
@@ -169,12 +143,22 @@ def _failures(result: LaunchResult, points: Sequence[SweepPoint]) -> Iterator[tu
     yield from ((point, f"failed at the end: {output}") for point in points)
 
 
-def _exclude(plan: SweepPlan, log: Log, point: SweepPoint, why: str, result: LaunchResult) -> Plan[None]:
-    """Exclude a candidate that failed. Raises MpiricError if it is the library's own choice."""
-    if log.is_excluded(point):
-        return
-    if point.candidate == LIBRARY:
-        raise result.failure or ProgramFailedError(f"{point.subject.collective} of the library itself {why}")
-    if result.failure is not None:
-        yield from check_launching(plan)
-    log.exclude(point.subject.collective, point.candidate, why)
+def measure(plan: SweepPlan, host: Host, log: Log, say: Say, tell: Say) -> Measurer:
+    """Measure into ``log`` until the sweep is complete or the budget is spent; Ctrl-C ends it early.
+
+    ``say`` gets messages that the next one may replace, ``tell`` gets lasting messages.
+    """
+    measurer = Measurer(plan, log, say)
+
+    def measured() -> Plan[None]:
+        start_s, budget_s = time.monotonic(), plan.request.budget_s
+        yield from measurer.explore(inf if budget_s is None else _EXPLORING * budget_s, tell)
+        left_s = inf if budget_s is None else budget_s - (time.monotonic() - start_s)
+        yield from measurer.confirm(left_s)
+
+    with users_lab(plan.situation, host) as lab:
+        try:
+            drive(measured(), lab.measure)
+        except KeyboardInterrupt:
+            tell("interrupted: writing the measurements so far; continue with --resume")
+    return measurer

@@ -1,16 +1,23 @@
-"""Measure the collectives of a library by size, ranks and ranks per node, and write policies."""
+"""Measure the collectives of a library by size, ranks and ranks per node, and write policies.
+
+Each job of an array measures some collectives on some communicators completely. Times that are compared are
+thus measured in one job, on the same nodes. The element that ends last, or the job after the array, collects
+all measurements and completes the sweep, as after an interruption.
+"""
 
 import time
+from collections.abc import Callable
 from dataclasses import field, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
 from mpiric.host.facts.time_slices import tick_s
-from mpiric.host.files import is_directory
+from mpiric.host.files import is_directory, is_file
 from mpiric.host.host import Host
 from mpiric.host.secrets import masked
 from mpiric.lab.lab import drive
 from mpiric.model.dataclass import dataclass
+from mpiric.model.errors import MpiricError
 from mpiric.model.policy import LearnedPolicy, Policy
 from mpiric.tuning.policy import write_learned
 from mpiric.tuning.policy.disturbed import disturbed_points
@@ -18,11 +25,11 @@ from mpiric.tuning.policy.sampling import confirmed, learned_keys, winners
 from mpiric.tuning.store.lock import Lock
 from mpiric.workflows.policies.export import export_policy
 from mpiric.workflows.policies.files import site_name
+from mpiric.workflows.submit.array_rounds import ArrayRound, drop_after, is_double, was_cancelled
 from mpiric.workflows.sweep.check_export import ExportCheck, check_export
-from mpiric.workflows.sweep.directory import LOCK, LOG, check_free, make_directory
 from mpiric.workflows.sweep.explore import Say, measure
 from mpiric.workflows.sweep.launch import where
-from mpiric.workflows.sweep.log import Log
+from mpiric.workflows.sweep.log import LOCK, LOG, Log, check_free, make_directory
 from mpiric.workflows.sweep.plan import SweepPlan, shape_of
 from mpiric.workflows.trials.users_lab import users_lab
 
@@ -61,7 +68,7 @@ def _sweep(plan: SweepPlan, host: Host, say: Say, tell: Say) -> Swept:
     start_s = time.monotonic()
     request = plan.request
     log = Log(request.directory / LOG, plan, resume=request.resume)
-    effort = measure(plan, host, log, say, tell)
+    measurer = measure(plan, host, log, say, tell)
     times = confirmed(log.measured, log.fresh)
     disturbed = disturbed_points(times, tick_s())
     ranked = {point: measurement for point, measurement in log.measured.items() if point not in disturbed}
@@ -94,8 +101,8 @@ def _sweep(plan: SweepPlan, host: Host, say: Say, tell: Say) -> Swept:
     return Swept(
         learned,
         exported,
-        effort.points,
-        effort.launches,
+        measurer.points,
+        measurer.launches,
         time.monotonic() - start_s,
         sentences,
         log.excluded,
@@ -119,3 +126,75 @@ def for_site(learned: LearnedPolicy, exported: Policy, directory: Path, host: Ho
     for file in (directory, exports, path, *exports.iterdir()):  # root's umask may hide files from users
         file.chmod(0o755 if is_directory(file) else 0o644)
     return [f"wrote {path}, which the `mpiric run` of all users applies", *sentences]
+
+
+def work_on_array(
+    plan: SweepPlan, array_round: ArrayRound, element: int | None, host: Host, say: Callable[[str], None]
+) -> Swept | None:
+    """Do the work of a job of the array. Returns the result if this job completes the sweep, else None."""
+    if is_double(array_round, host):
+        return None
+    if element is None and was_cancelled(array_round, host):
+        array_round.tell(f"array {array_round.number} was cancelled")
+        return None
+    if element is not None and not array_round.is_finished(element):
+        try:
+            _measure(plan, array_round, element, host, say)
+        except MpiricError as error:
+            array_round.tell(f"job {element} failed: {error.message}")
+            return None
+    if element is not None and not array_round.is_complete:
+        return None
+    try:
+        lock = Lock.take(array_round.submission / "lock")
+    except MpiricError as error:
+        array_round.tell(error.message)
+        return None  # if the holder of the lock fails, the job after the array continues
+    try:
+        collected = _collect(plan, array_round)
+        swept = sweep(replace(plan, request=replace(plan.request, resume=True)), host, array_round.tell)
+    finally:
+        lock.release()
+    if element is not None:
+        drop_after(array_round, host)
+    swept.points += collected
+    return swept
+
+
+def _measure(
+    plan: SweepPlan, array_round: ArrayRound, element: int, host: Host, say: Callable[[str], None]
+) -> None:
+    """Measure every n-th subject of an array of n jobs, into a separate log."""
+    directory = array_round.directory(element).absolute()
+    budget_s = plan.request.budget_s
+    request = replace(
+        plan.request, directory=directory, budget_s=None if budget_s is None else budget_s / array_round.size
+    )
+    subjects = list(plan.sizes)[element :: array_round.size]
+    part = replace(plan, request=request, sizes={subject: plan.sizes[subject] for subject in subjects})
+    log = Log(directory / LOG, part, resume=True)
+    if part.sizes:
+        measure(part, host, log, say, say)
+    array_round.finish(element)
+
+
+def _collect(plan: SweepPlan, array_round: ArrayRound) -> int:
+    """Copy the measurements of all jobs into the log of the sweep, and return the number of points."""
+    collected, main = 0, Log(array_round.submission / LOG, plan, resume=True)
+    for element in range(array_round.size):
+        path = array_round.directory(element) / LOG
+        if not is_file(path):
+            continue
+        part = Log(path, plan, resume=True)
+        for name, why in part.excluded.items():
+            if name not in main.excluded:
+                collective, _, candidate = name.partition(" ")
+                main.exclude(collective, candidate, why)
+        for point, times in part.measured.items():
+            if point not in main.measured:
+                main.add(point, times)
+                collected += 1
+        for point, times in part.fresh.items():
+            if point not in main.fresh:
+                main.add_fresh(point, times)
+    return collected

@@ -1,6 +1,5 @@
 """The situation of a job before its first run, from its command, its files and the machine."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 
@@ -23,17 +22,8 @@ from mpiric.workflows.launch.parse_job import (
 from mpiric.workflows.policies.tuner import loadable, tuner_for
 
 _BELOW_MPI = (  # prefixes of variables that tune layers below MPI, memory or threads
-    *(
-        "ROMIO_",
-        "UCX_",
-        "FI_",
-        "PSM_",
-        "PSM2_",
-        "MALLOC_",
-        "GLIBC_TUNABLES",
-        "LD_PRELOAD",
-        "HDF5_USE_FILE_LOCKING",
-    ),
+    *("ROMIO_", "UCX_", "FI_", "PSM_", "PSM2_", "HDF5_USE_FILE_LOCKING"),
+    *("MALLOC_", "GLIBC_TUNABLES", "LD_PRELOAD"),
     *("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "BLIS_", "NCPUS"),
 )
 
@@ -91,20 +81,15 @@ def observation_of(
     )
 
 
-def inherited_settings(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables of the user's environment that already tune something."""
-    tuning = (*mpis.variable_beginnings(), *_BELOW_MPI)
-    return {name: value for name, value in environment.items() if name.startswith(tuning)}
-
-
 def situation_of(
     parsed: ParsedJob, mpi: MpiLibrary, observation: Observation, allowed: Allowed, host: Host
 ) -> Situation:
     """Return the situation for knobs: the job, and its observation."""
     job, nics = parsed.job, parsed.machine.nics
+    tuning = (*mpis.variable_beginnings(), *_BELOW_MPI)
     return Situation(
         machine=parsed.machine,
-        job=parsed.job,
+        job=job,
         mpi=mpi,
         observation=observation,
         other_libraries=tuple(
@@ -114,8 +99,8 @@ def situation_of(
         ),
         allowed=allowed,
         nodes=parsed.nodes,
-        inherited=inherited_settings(parsed.job.environment),
-        tuner=loadable(tuner_for(mpi), parsed.job, host),
+        inherited={name: value for name, value in job.environment.items() if name.startswith(tuning)},
+        tuner=loadable(tuner_for(mpi), job, host),
         hint_directory=str(default_store().parent / "hints"),
         read_host_names=cache(lambda: host_names(job, nics, host)),
         read_host_mpi=cache(lambda: host_mpi(job, mpi, host) if job.container else None),

@@ -7,53 +7,28 @@ original end at the chosen marker. It is valid if all of them have done the same
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from statistics import median
 
 from mpiric.host.host import Host
 from mpiric.lab.lab import Lab
 from mpiric.lab.mark_judge import crossings
 from mpiric.lab.probes import between
-from mpiric.lab.recording import Recorded
 from mpiric.model.configuration import Configuration
-from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
-from mpiric.model.marks import MarkPair, RunMarks
 from mpiric.model.narrator import Narrator
 from mpiric.model.pace import KeyPace
 from mpiric.model.run import Plan, Run
-from mpiric.model.situation import Situation
-from mpiric.model.trial import Outcome, Phase, Split, Trial
+from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.marks.agreement import disagreement, repeatable_hint
-from mpiric.tuning.marks.split import marks_of
 from mpiric.tuning.marks.window import MarkWindow, choose_window
 from mpiric.workflows.launch.fingerprints import program_name
 from mpiric.workflows.trials.learn_marks import MarkOptions, NoMarksError, learn_marks
 from mpiric.workflows.trials.recorded_runs import runtime_with_marks
+from mpiric.workflows.trials.step_markers import StepMarkers
 
 _ORIGINALS, _FEWEST = 3, 2  # runs to the mark: usual number, and the least if they are slow
 _SHARE = 0.5  # share of the budget for runs of the original
 _PATIENCE, _SLACK_S = 10.0, 30.0  # time limit of a run to the marker: factor of the first run, plus slack
-
-
-@dataclass(frozen=True)
-class FoundMarks:
-    """Step markers that runs of the original agree on, and these runs."""
-
-    pair: MarkPair
-    window: MarkWindow
-    why: str
-    originals: tuple[Trial, ...]
-    recorded: Recorded | None = None  # record of the first run
-    why_unrecorded: str = ""
-    whole_marks: int | None = None  # number of markers in a complete run; None: unknown
-
-    def marks_of_length(self, length_s: float) -> float:
-        """Return the number of markers in a run of the original of this length."""
-        splits = [trial.split for trial in self.originals if trial.split]
-        start_s = median(split.start_s for split in splits)
-        per_mark_s = median(split.per_mark_s or 0.0 for split in splits)
-        return marks_of(Split(start_s, per_mark_s=per_mark_s), length_s)
 
 
 def find_marks(
@@ -63,7 +38,7 @@ def find_marks(
     records: Path | None,
     options: MarkOptions,
     budget: Budget | None = None,
-) -> Plan[FoundMarks]:
+) -> Plan[StepMarkers]:
     """Find the step markers of a program, and end the lab's runs there from now on. Raises NoMarksError.
 
     Unless the markers are fixed, they are searched in a run that is recorded into ``records``. Optional runs
@@ -75,16 +50,16 @@ def find_marks(
         return seconds is None or budget is None or budget.elapsed_s + run_s <= _SHARE * seconds
 
     narrator.say("looking for a call or an output line that counts its steps")
-    recorded, why_unrecorded, whole_marks = None, "", options.whole_marks
     if options.fixed is not None:
-        pair, window, why = options.fixed
+        markers = options.fixed
     else:
         assert records is not None
-        learned = yield from learn_marks(lab, host, records, options)
-        pair, window, why = learned.pair, learned.window, learned.why
-        recorded, why_unrecorded = learned.recorded, learned.why_unrecorded
-        whole_marks = learned.whole_marks
-    library = _library(pair, lab.situation, host)
+        markers = yield from learn_marks(lab, host, records, options)
+    pair, window = markers.pair, markers.window
+    try:
+        library = "" if pair.key.is_printed else runtime_with_marks(lab.situation, host)
+    except MpiricError as error:
+        raise NoMarksError(error.message) from error
     chosen = options.fixed is not None or (options.named is not None and options.named.numbers is not None)
     for _ in range(2):
         lab.probes = {Phase.OBSERVE: between(pair, library, ends=True)}
@@ -95,7 +70,12 @@ def find_marks(
             more = f" ({hint})" if hint else ""
             raise NoMarksError(f"the steps differ from run to run: {different}{more}")
         judged = choose_window(
-            [_of_first_rank(marks, pair) for marks in marks_of_runs], options.budget_s, options.after_s
+            [
+                KeyPace(pair.key, first.calls, first.stride, first.times_s)
+                for first in (marks.ranks[0] for marks in marks_of_runs)
+            ],
+            options.budget_s,
+            options.after_s,
         )
         if chosen or judged is None or judged.first <= pair.first + (pair.last - pair.first) // 10:
             break
@@ -107,17 +87,7 @@ def find_marks(
         window = replace(window, first=pair.first, last=pair.last)
     compared = (Phase.OBSERVE, Phase.SEARCH, Phase.PROOF, Phase.HISTORY)
     lab.probes = dict.fromkeys(compared, between(pair, library, ends=True))
-    return FoundMarks(pair, window, why, tuple(originals), recorded, why_unrecorded, whole_marks)
-
-
-def _library(pair: MarkPair, situation: Situation, host: Host) -> str:
-    """Return the path of the runtime that reports the markers; "" for output lines."""
-    if pair.key.is_printed:
-        return ""
-    try:
-        return runtime_with_marks(situation, host)
-    except MpiricError as error:
-        raise NoMarksError(error.message) from error
+    return replace(markers, pair=pair, window=window, originals=tuple(originals))
 
 
 def _originals(window: MarkWindow, has_room: Callable[[float], bool]) -> Plan[list[Trial]]:
@@ -162,8 +132,3 @@ def _not_there(trial: Trial) -> str:
     if absent and not trial.came_early:
         return f"rank {absent[0]} did not reach the step marker, while others did"
     return "" if split is not None and split.per_mark_s is not None else "a run did not reach the step marker"
-
-
-def _of_first_rank(marks: RunMarks, pair: MarkPair) -> KeyPace:
-    first = marks.ranks[0]
-    return KeyPace(pair.key, first.calls, first.stride, first.times_s)

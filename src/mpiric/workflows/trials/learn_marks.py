@@ -36,6 +36,7 @@ from mpiric.workflows.trials.recorded_runs import (
     recorder_for,
     runtime_with_marks,
 )
+from mpiric.workflows.trials.step_markers import StepMarkers
 
 WHOLE_RUNS = 40  # number of complete runs in the budget from which on all runs are complete
 _LEAST_SEEN_S = 2.0
@@ -57,10 +58,8 @@ class MarkOptions:
     after_s: float = 0.0  # earliest time of a marker in a run
     length_s: float | None = None  # duration of the production run to forecast
     named: NamedMark | None = None  # marker of --mark
-    # Markers of an interrupted tune or a baseline, and the reason.
-    fixed: tuple[MarkPair, MarkWindow, str] | None = None
+    fixed: StepMarkers | None = None  # markers of an interrupted tune or a baseline
     required: bool = False  # complete runs would be useless
-    whole_marks: int | None = None  # number of calls in a complete run of an interrupted tune
 
     @property
     def long_s(self) -> float:
@@ -77,18 +76,6 @@ class NoMarksError(MpiricError):
 
 
 @dataclass(frozen=True)
-class LearnedMarks:
-    """Step markers of one run, the reason for them, and the record of the run if it has one."""
-
-    pair: MarkPair
-    window: MarkWindow
-    why: str
-    recorded: Recorded | None = None
-    why_unrecorded: str = ""
-    whole_marks: int | None = None  # number of calls in the complete run; None: unknown
-
-
-@dataclass(frozen=True)
 class _Proposal:
     """Step markers proposed by a run; without a window if there are none."""
 
@@ -98,7 +85,7 @@ class _Proposal:
     too_steep: MarkKey | None = None  # refused marker, whose steps grow or shrink too much
 
 
-def learn_marks(lab: Lab, host: Host, records: Path, options: MarkOptions) -> Plan[LearnedMarks]:
+def learn_marks(lab: Lab, host: Host, records: Path, options: MarkOptions) -> Plan[StepMarkers]:
     """Run the original until marks are found in it, for no longer than the budget. Raises NoMarksError."""
     directory = records / f"steps-{lab.count + 1}"
     try:
@@ -142,14 +129,9 @@ def learn_marks(lab: Lab, host: Host, records: Path, options: MarkOptions) -> Pl
     pair = MarkPair(result.choice.key, *numbers, on_rank_0_alone=result.choice.on_rank_0_alone)
     reasons = [result.choice.why, *(_describe(pair.key, recorded, watch, host) if recorded else ())]
     is_counted = not trial.came_early and options.named is None
-    return LearnedMarks(
-        pair,
-        result.window,
-        "; ".join(reasons),
-        recorded,
-        "" if recorded else why,
-        result.calls if is_counted else None,
-    )
+    whole_marks = result.calls if is_counted else None
+    why_unrecorded = "" if recorded else why
+    return StepMarkers(pair, result.window, "; ".join(reasons), whole_marks, recorded, why_unrecorded)
 
 
 def _complete_run(trial: Trial, recorded: Recorded | None) -> Recordings | None:

@@ -1,45 +1,164 @@
 """Observation of the unchanged command: a few runs show its results, its duration and its ranks."""
 
-from dataclasses import replace
+from dataclasses import field, replace
+from math import inf
 from pathlib import Path
-from statistics import median
+from statistics import median, median_low
 
 from mpiric.host.files import is_file
 from mpiric.host.host import Host
-from mpiric.host.processes.early_end import after
+from mpiric.host.processes.early_end import EarlyEnd, after
+from mpiric.host.secrets import masked
 from mpiric.lab.lab import Lab
+from mpiric.lab.probes import WholeRun
 from mpiric.lab.recording import Recorded
 from mpiric.lab.render import render
 from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
-from mpiric.model.errors import MpiricError
-from mpiric.model.job import Job
+from mpiric.model.errors import MpiricError, ProgramFailedError
 from mpiric.model.narrator import Narrator
 from mpiric.model.rank_choice import is_mpi_library
-from mpiric.model.run import Plan
+from mpiric.model.run import Plan, Run
 from mpiric.model.situation import EVERYTHING, Allowed, Observation, RankSeen, Situation
-from mpiric.model.trial import Trial
+from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.tuning.budget import Budget
-from mpiric.workflows.launch.parse_job import (
-    ParsedJob,
-    resolve_mpi,
-    serving,
-)
+from mpiric.workflows.launch.parse_job import ParsedJob, resolve_mpi, serving
 from mpiric.workflows.trials.expected import expected_ranks, known_situation, observation_of, situation_of
-from mpiric.workflows.trials.find_marks import FoundMarks, find_marks
+from mpiric.workflows.trials.find_marks import find_marks
 from mpiric.workflows.trials.learn_marks import MarkOptions, NoMarksError
-from mpiric.workflows.trials.original_runs import DISTURBED_RUNS, OriginalRuns
-from mpiric.workflows.trials.recorded_runs import not_recorded, observed_behaviour, record_original
+from mpiric.workflows.trials.recorded_runs import (
+    Recordings,
+    not_recorded,
+    observed_behaviour,
+    record_original,
+)
+from mpiric.workflows.trials.step_markers import StepMarkers
 
 _WITHOUT_NAME = "without --mark, mpiric looks for a step marker, and runs to the end without one"
 _MPMD = "; its ranks run several programs (MPMD), each with separate calls"
 _WITHOUT_MPI = "the program makes no MPI call: only settings that need none are tried"
 # Durations of later looks relative to the first, which ended before the ranks were up.
-_LATER_LOOKS = (
-    3.0,
-    6.0,
-)
+_LATER_LOOKS = 3.0, 6.0
 _LONG_S = 120.0  # a program that takes longer is looked at twice, not three times
+_MORE_TIME = (
+    "a larger --budget (a proof takes some twenty runs), a smaller input, --mark for a call of each step, "
+    "or --to-the-end, which stops no run"
+)
+_PATIENCE, _SLACK_S = 4.0, 5.0  # limit of a run: factor of the longest run before it, plus slack
+_MOST_FAILURES = 3  # failures in a row
+_FEWEST = 2  # complete runs needed to compare outputs; further runs take at most half of the budget
+_SHARE = 0.5
+_DISTURBED = 1.3  # time relative to the quickest run, above which a run was disturbed
+_TAIL_LINES = 15  # lines of the output of a failed command that are shown
+_DISTURBED_RUNS = 2  # further runs if one was disturbed
+
+
+@dataclass
+class OriginalRuns:
+    """The runs so far; without a ``budget`` their number is not limited."""
+
+    argv: tuple[str, ...]
+    budget: Budget | None
+    untouched_runs: list[Trial] = field(default_factory=list)  # complete or ended early
+    recorded: Recordings = field(default_factory=Recordings)
+
+    @property
+    def whole(self) -> tuple[Trial, ...]:
+        """Return the complete runs, untouched ones first."""
+        return (*self.whole_untouched, *self.recorded.trials)
+
+    @property
+    def wall_s(self) -> float:
+        """Return the duration of a run: of two the faster one, as disturbances only make a run slower.
+
+        If all runs ended early, the longest of them is a lower bound.
+        """
+        if runs := self.whole_untouched or self.recorded.trials:
+            return median_low(trial.wall_s for trial in runs)
+        return max(trial.wall_s for trial in self.untouched_runs)
+
+    @property
+    def is_disturbed(self) -> bool:
+        """Return whether untouched runs differ so much in time that another load must have disturbed one."""
+        walls = [trial.wall_s for trial in self.whole_untouched]
+        return len(walls) > 1 and sorted(walls)[len(walls) // 2] > _DISTURBED * min(walls)
+
+    @property
+    def whole_untouched(self) -> list[Trial]:
+        """Return the complete untouched runs."""
+        return [trial for trial in self.untouched_runs if not trial.came_early]
+
+    def that_fit(self, limit: int) -> int:
+        """Return how many more runs the budget allows, up to ``limit`` complete ones.
+
+        Runs beyond the fewest leave half of the budget to other configurations.
+        """
+        missing = max(0, limit - len(self.whole))
+        if self.budget is None or self.budget.seconds is None or not missing:
+            return missing
+        run_s, left_s = max(self.wall_s, 1e-9), self.budget.remaining_s
+        needed = min(max(0, _FEWEST - len(self.whole)), int(left_s / run_s))
+        return min(missing, max(needed, int((left_s - (1 - _SHARE) * self.budget.seconds) / run_s)))
+
+    def add(self, more: Recordings) -> None:
+        """Add recorded runs."""
+        old = self.recorded
+        self.recorded = Recordings(
+            (*old.trials, *more.trials), (*old.recorded, *more.recorded), (*old.notes, *more.notes)
+        )
+
+    def untouched(self, early_end: EarlyEnd | None = None) -> Plan[Trial]:
+        """Make an untouched run; repeat it if it fails after others have worked.
+
+        Raises ProgramFailedError, with the end of the output, if the unchanged command fails.
+        """
+        longest_s = max((trial.wall_s for trial in self.whole), default=None)
+        limit_s = None if longest_s is None else _PATIENCE * longest_s + _SLACK_S
+        probe = WholeRun(early_end=early_end) if early_end else None
+        for failures in range(1, _MOST_FAILURES + 1):
+            trial = yield Run(Configuration(), Phase.OBSERVE, limit_s=limit_s, observe=True, probe=probe)
+            if trial.outcome is Outcome.OK:
+                break
+            if limit_s is None or failures == _MOST_FAILURES:
+                raise program_failed(self.argv, trial)
+        self.untouched_runs.append(trial)
+        return trial
+
+    def to_the_end(self, marks_why: str = "") -> Plan[None]:
+        """Make a complete run within the budget. Raises MpiricError if the budget ends before the run.
+
+        ``marks_why`` is the reason why runs cannot end at a step marker.
+        """
+        left_s = inf if self.budget is None else self.budget.remaining_s
+        if left_s > 0:
+            trial = yield from self.untouched(None if left_s == inf else after(left_s))
+            if not trial.came_early:
+                return
+        assert self.budget is not None
+        why = f", and runs cannot end at a mark: {marks_why}" if marks_why else ""
+        raise MpiricError(
+            f"a run of the command was stopped when the budget of {self.budget.seconds:g} s was spent, "
+            f"so how long it takes is not known{why}",
+            hint=_MORE_TIME,
+        )
+
+
+def program_failed(argv: tuple[str, ...], trial: Trial) -> ProgramFailedError:
+    """Return the error for an unchanged command that fails, with the end of its output."""
+    printed = _tail(trial.stderr) or _tail(trial.stdout)
+    end = f"; it printed:\n{printed}" if printed else "; it printed nothing"
+    return ProgramFailedError(
+        f"the command does not work as it stands: {' '.join(masked(argv))} {trial.reason or 'failed'}{end}",
+        hint="make the command work without mpiric first; mpiric changes nothing in this first run",
+    )
+
+
+def _tail(path: str) -> str:
+    try:
+        text = Path(path).read_text(errors="replace")
+    except OSError:
+        return ""
+    return "\n".join(f"    {line}" for line in text.strip().splitlines()[-_TAIL_LINES:])
 
 
 @dataclass(frozen=True)
@@ -50,7 +169,7 @@ class Observed:
     originals: tuple[Trial, ...]  # all successful runs of the original, in order
     recorded: tuple[Recorded, ...] = ()  # records of the runs of phase RECORD, in order
     notes: tuple[str, ...] = ()  # reason for a missing record
-    marks: FoundMarks | None = None  # step markers where runs end; None: complete runs
+    marks: StepMarkers | None = None  # step markers where runs end; None: complete runs
     marks_why: str = ""  # reason why a long program has no markers
 
 
@@ -145,13 +264,13 @@ def _are_up(observed: tuple[RankSeen, ...], ranks: int, host: Host) -> bool:
 def _run_whole(runs: OriginalRuns, lab: Lab, host: Host, records: Path | None) -> Plan[None]:
     """Make the complete runs that the budget allows: untouched, recorded, and more if one was disturbed."""
     usual = 2 if runs.whole[0].wall_s > _LONG_S else 3
-    if runs.that_fit(usual) and not runs.has_whole_untouched:
+    if runs.that_fit(usual) and not runs.whole_untouched:
         yield from runs.untouched()
     if records is not None:
         runs.add((yield from record_original(lab, host, records, runs.that_fit(usual))))
     while runs.that_fit(usual):
         yield from runs.untouched()
-    for _ in range(DISTURBED_RUNS):
+    for _ in range(_DISTURBED_RUNS):
         if runs.is_disturbed and runs.that_fit(len(runs.whole) + 1):
             yield from runs.untouched()
 
@@ -173,7 +292,7 @@ def _makes_no_mpi_call(runs: OriginalRuns, observation: Observation, records: Pa
     return not any(is_file(path) for path in records.rglob("*"))
 
 
-def _at_marks(marks: FoundMarks, lab: Lab, options: MarkOptions, *, compare: bool) -> Observed:
+def _at_marks(marks: StepMarkers, lab: Lab, options: MarkOptions, *, compare: bool) -> Observed:
     """Return the observation of runs that end at a marker. Raises NoMarksError without an objective there."""
     judge, situation = lab.judge, lab.situation
     judge.learn_at_mark(marks.pair, marks.originals, compare=compare)
@@ -201,12 +320,14 @@ def _at_marks(marks: FoundMarks, lab: Lab, options: MarkOptions, *, compare: boo
 def _observation(runs: OriginalRuns, parsed: ParsedJob, host: Host) -> Observation:
     """Return the observation of untouched runs; the ranks of recorded ones also load the runtime."""
     fullest = max(reversed(runs.untouched_runs), key=lambda trial: len(trial.ranks))
-    ranks = fullest.ranks or expected_ranks(parsed, host)
-    ranks = tuple(_preloadable(rank, parsed.job, host) for rank in ranks)
+
+    def is_static(rank: RankSeen) -> bool:
+        elf = host.elf(rank.program) if rank.libraries and parsed.job.container is None else None
+        return elf is not None and not elf.interpreter
+
+    # A static program ignores preloads.
+    ranks = tuple(
+        replace(rank, libraries=()) if is_static(rank) else rank
+        for rank in fullest.ranks or expected_ranks(parsed, host)
+    )
     return observation_of(ranks, parsed, host, runs.wall_s, fullest.wall_s)
-
-
-def _preloadable(rank: RankSeen, job: Job, host: Host) -> RankSeen:
-    """Return a rank, without libraries if its program is static and therefore ignores preloads."""
-    elf = host.elf(rank.program) if rank.libraries and job.container is None else None
-    return replace(rank, libraries=()) if elf is not None and not elf.interpreter else rank

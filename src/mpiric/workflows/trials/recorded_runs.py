@@ -147,10 +147,13 @@ def observed_behaviour(recorded: Sequence[Recorded], situation: Situation) -> Be
 def _behaviour(recorded: Recorded, situation: Situation) -> Behaviour:
     carriers = knobs.carriers(situation, recorded.profile.library.get("transport", ""))
     profile = recorded.profile
+    # Device of MPICH and its derivatives, such as ``ch4:ucx``.
+    versions = (rank.facts.get("mpi.version", "") for rank in recorded.record.ranks)
+    devices = (match[1] for version in versions if (match := _DEVICE.search(version)))
     return behaviour_of(
         recorded.record,
         replace(profile, files=tuple(_relative(file, recorded.ran_in) for file in profile.files)),
-        replace(carriers, transport=carriers.transport or _device(recorded)),
+        replace(carriers, transport=carriers.transport or next(devices, "")),
         recorded.run_s,
         recorded.safe_s,
         recorded.ended_unix_s,
@@ -164,9 +167,3 @@ def _relative(file: FileTotal, directory: str) -> FileTotal:
     if directory and path.startswith("/"):
         path = path.removeprefix(f"{directory}/")
     return replace(file, path=path if path.startswith("/") else os.path.normpath(path))
-
-
-def _device(recorded: Recorded) -> str:
-    """Return the device of MPICH and its derivatives, such as ``ch4:ucx``."""
-    versions = (rank.facts.get("mpi.version", "") for rank in recorded.record.ranks)
-    return next((match[1] for version in versions if (match := _DEVICE.search(version))), "")

@@ -1,12 +1,13 @@
-"""Visibility of mpiric's overlay mounts in a launch, and input files of a command."""
+"""Directories of trials: visibility of mpiric's overlay mounts in a launch, and input files of a command."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from mpiric import launchers
 from mpiric.host.files import is_file
 from mpiric.host.host import Host
-from mpiric.host.isolation.working_copies import CopyPolicy
+from mpiric.host.isolation.working_copies import CopyPolicy, WorkingCopies
 from mpiric.host.processes.execution import Runner
 from mpiric.lab.recording import Recorded
 from mpiric.model.errors import MpiricError
@@ -15,15 +16,20 @@ from mpiric.schedulers import find_allocation
 from mpiric.workflows.launch.parse_job import ParsedJob
 
 
-def copy_policy(parsed: ParsedJob, host: Host, runner: Runner, *, in_place: bool) -> CopyPolicy:
-    """Return the policy: overlays if every process of the launch sees them, otherwise copies."""
-    temporary = ("/tmp", "/dev/shm", *filter(None, [host.environ.get("TMPDIR")]))  # noqa: S108
-    return CopyPolicy(
+@contextmanager
+def trial_directories(
+    parsed: ParsedJob, store: Path, runner: Runner, host: Host, *, in_place: bool
+) -> Iterator[WorkingCopies]:
+    """Make the directories of trials: overlays if every process of the launch sees them, else copies."""
+    policy = CopyPolicy(
         in_place,
         on_this_node=parsed.nodes == 1,
         mounter=runner if sees_mounts(parsed, host) else None,
-        temporary=temporary,
+        temporary=("/tmp", "/dev/shm", *filter(None, [host.environ.get("TMPDIR")])),  # noqa: S108
     )
+    with WorkingCopies(Path(parsed.job.working_directory), store, policy) as copies:
+        copies.depend_on(inputs_seen(parsed.job))
+        yield copies
 
 
 def sees_mounts(parsed: ParsedJob, host: Host) -> bool:
@@ -45,16 +51,11 @@ def sees_mounts(parsed: ParsedJob, host: Host) -> bool:
 
 def inputs_seen(job: Job, recorded: Sequence[Recorded] = ()) -> tuple[str, ...]:
     """Return possible inputs: files named in the command, its standard input, files that ranks read."""
-    return (*_named_files(job), *(path for run in recorded for path in _opened(run)))
-
-
-def _named_files(job: Job) -> Iterator[str]:
-    for word in (*job.argv, job.stdin):
-        for path in (word, word.partition("=")[2]):
-            if path and not path.startswith("-") and is_file(Path(job.working_directory, path)):
-                yield path
-
-
-def _opened(recorded: Recorded) -> Iterator[str]:
-    for rank in recorded.record.ranks:
-        yield from (file.path for file in rank.files if file.reads and not file.writes)
+    paths = [path for word in (*job.argv, job.stdin) for path in (word, word.partition("=")[2])]
+    named = [
+        path
+        for path in paths
+        if path and not path.startswith("-") and is_file(Path(job.working_directory, path))
+    ]
+    files = (file for run in recorded for rank in run.record.ranks for file in rank.files)
+    return (*named, *(file.path for file in files if file.reads and not file.writes))

@@ -14,7 +14,7 @@ from mpiric.model.quoting import one_line
 from mpiric.model.storage import FileLayout
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.model.tuned import FileTimes
-from mpiric.profile.hints import Hints, read_hints
+from mpiric.profile.hints import read_hints
 from mpiric.storage import layouts_of
 from mpiric.workflows.tune.state import TuneState
 
@@ -27,21 +27,19 @@ def hints_of(configuration: Configuration, state: TuneState) -> InForce:
     if value is None:
         return {}
     effective = read_hints(state.answered.directory) if state.answered else {}
+
+    def in_force(pattern: str, key: str) -> str | None:
+        values = (
+            hints[key]
+            for path, hints in effective.items()
+            if key in hints and fnmatch.fnmatchcase(PurePosixPath(path).name, pattern)
+        )
+        return next(values, None)
+
     return {
-        rule.pattern: {
-            key: (hint, _in_force(rule.pattern, key, effective)) for key, hint in rule.hints.items()
-        }
+        rule.pattern: {key: (hint, in_force(rule.pattern, key)) for key, hint in rule.hints.items()}
         for rule in parse_hints(value)
     }
-
-
-def _in_force(pattern: str, key: str, effective: Hints) -> str | None:
-    values = [hints[key] for path, hints in effective.items() if key in hints if _fits(path, pattern)]
-    return values[0] if values else None
-
-
-def _fits(path: str, pattern: str) -> bool:
-    return fnmatch.fnmatchcase(PurePosixPath(path).name, pattern)
 
 
 def ignored_hints(configuration: Configuration, state: TuneState) -> Iterator[str]:
@@ -49,13 +47,13 @@ def ignored_hints(configuration: Configuration, state: TuneState) -> Iterator[st
     if state.answered is None or not read_hints(state.answered.directory):
         return
     for pattern, hints in hints_of(configuration, state).items():
-        ignored = [_show(key, pair) for key, pair in hints.items() if pair[0] != pair[1]]
+        ignored = [
+            f"{key}={requested}" + (f" (it has {effective})" if effective is not None else "")
+            for key, (requested, effective) in hints.items()
+            if requested != effective
+        ]
         if ignored:
             yield f"not taken by the library, of the hints for {pattern}: {', '.join(ignored)}"
-
-
-def _show(key: str, pair: tuple[str, str | None]) -> str:
-    return f"{key}={pair[0]}" + (f" (it has {pair[1]})" if pair[1] is not None else "")
 
 
 def other_layouts(configuration: Configuration, recorded: Recorded, host: Host) -> Iterator[str]:

@@ -34,7 +34,7 @@ from mpiric.workflows.submit.array_rounds import (
     submit_round,
     was_cancelled,
 )
-from mpiric.workflows.trials.kept_marks import keep_marks
+from mpiric.workflows.trials.step_markers import keep_marks
 from mpiric.workflows.tune.collectives import learn_collectives, with_learned
 from mpiric.workflows.tune.observe_answer import observe_answer
 from mpiric.workflows.tune.plan_round import budget_left, plan_round, spent_s
@@ -71,7 +71,7 @@ def _work(
 ) -> Tuned | None:
     parsed = parse_job(request.argv, host, request.working_directory, request.environment, request.stdin)
     with Store.part(array_round.directory(element).absolute(), round=array_round.number) as log:
-        attempts = sum(event["event"] == "begun" for event in log.read().events)
+        attempts = len(log.read().named("begun"))
         log.append("begun", {"job": installed_batch_scheduler(host).own_job(host.environ)})
         block = f"{array_round.number}-{'after' if element is None else element}.{attempts}"
         # Only the first job records the command.
@@ -163,32 +163,28 @@ def _learn(state: TuneState, array_round: ArrayRound, main: TuneLog, host: Host)
     find_rank_orders(state, host)
     if array_round.number == 0:  # the job that observes the command, before the array
         if state.marks is not None:
-            keep_marks(main, state.marks.pair, state.marks.window, state.marks.why, state.marks.whole_marks)
+            keep_marks(main, state.marks)
         else:
             main.append("whole runs", {"why": state.marks_why})
         state.budget = Budget(state.request.budget_s - spent_s(main))
         drive(learn_collectives(state, host), state.lab.measure, state.report)
     else:
         state.situation = with_learned(state.situation, main.path, host)
-        reasons = [event["why"] for event in main.read().events if event["event"] == "whole runs"]
+        reasons = [event["why"] for event in main.read().named("whole runs")]
         state.marks_why = str(reasons[0]) if reasons else state.marks_why
 
 
 def _learn_networks(state: TuneState, host: Host) -> None:
     """Measure the networks once in a tune."""
-    networks_event = next((event for event in state.log.read().events if event["event"] == "networks"), None)
-    if networks_event is None:
+    logged = state.log.read().named("networks")
+    if not logged:
         state.situation = with_networks(state.situation, host, state.narrator)
         observation = state.situation.observation
-        networks_event = {
-            "names": list(observation.networks),
-            "used": list(observation.networks_used),
-            "provider": observation.provider_used,
-        }
-        state.log.append("networks", networks_event)
+        networks, used = list(observation.networks), list(observation.networks_used)
+        provider = observation.provider_used
+        state.log.append("networks", {"names": networks, "used": used, "provider": provider})
         return
-    names, used = networks_event["names"], networks_event.get("used")
-    networks = tuple(str(name) for name in names) if isinstance(names, list) else ()
-    of_library = tuple(str(name) for name in used) if isinstance(used, list) else ()
-    provider = str(networks_event.get("provider", ""))
-    state.situation = with_network_order(state.situation, networks, of_library, provider)
+    names, of_library = logged[0]["names"], logged[0].get("used")
+    of_library = tuple(map(str, of_library)) if isinstance(of_library, list) else ()
+    provider = str(logged[0].get("provider", ""))
+    state.situation = with_network_order(state.situation, tuple(names), of_library, provider)

@@ -5,20 +5,30 @@ hint is visible at the servers only.
 """
 
 import re
+import tempfile
+from pathlib import Path
 
 from mpiric import knobs
+from mpiric.host.host import Host
+from mpiric.host.isolation.trial_area import PREFIX
+from mpiric.host.owned_files import remove_tree
+from mpiric.host.processes.preparing import make_ready
 from mpiric.lab.render import render
 from mpiric.model.amount import size
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
+from mpiric.model.launch import Launch
 from mpiric.model.situation import Situation
+from mpiric.model.storage import FileLayout, Stripes
 from mpiric.model.trial import Trial
+from mpiric.storage import Storage, read_mounts, read_storage, storages
 from mpiric.tuning.objective import TIMES
 from mpiric.workflows.trials.seeing_mounts import inputs_seen
 from mpiric.workflows.tune.state import TuneState
 
 DEFAULT_SHARE = "5%"  # share of the free space
 _UNITS = {"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
+_MIB = 1 << 20
 _SIZE = re.compile(r"(\d+(?:\.\d+)?) ?(%|B|KiB|MiB|GiB|TiB)?")
 
 
@@ -94,3 +104,42 @@ def allowed_bytes(io_budget: str, situation: Situation) -> float | None:
         return None
     quota_free = system.free_bytes if system.quota_free_bytes is None else system.quota_free_bytes
     return float(match[1]) / 100 * min(system.free_bytes, quota_free)
+
+
+def layout_refusal(situation: Situation, host: Host, *, in_place: bool) -> str:
+    """Return the reason why no layout can be set in the job's directory, "" if one can."""
+    system = knobs.output_system(situation)
+    storage = storages().get(system.kind) if system else None
+    if storage is None or storage.render is None:
+        return ""
+    if in_place:
+        return "with --in-place the directory itself would keep the layout"
+    return _why_not(storage, situation, host)
+
+
+def _why_not(storage: Storage, situation: Situation, host: Host) -> str:
+    """Return the reason why another layout cannot be set on a new directory, "" if it can."""
+    try:
+        directory = Path(tempfile.mkdtemp(prefix=PREFIX, dir=situation.job.working_directory))
+    except OSError as error:
+        return f"a directory for trying a layout cannot be made: {error.strerror}"
+    try:
+        before = _default(directory, host)
+        count = 1 if before is not None and before.count != 1 else 2
+        layout = FileLayout((Stripes(count, _MIB),))
+        assert storage.render is not None
+        launch = Launch((), str(directory), prepare=storage.render(layout, str(directory)))
+        if complaint := make_ready(launch, situation.job.environment, directory):
+            return complaint
+        after = _default(directory, host)
+        stripes = [(part.count, part.size_bytes) for part in after.stripes] if after else []
+        if stripes != [(count, _MIB)]:
+            return "a layout that was set on a directory was not in force when it was read back"
+    finally:
+        remove_tree(directory)
+    return ""
+
+
+def _default(directory: Path, host: Host) -> FileLayout | None:
+    system = read_storage(host, str(directory), read_mounts(host))
+    return system.default_layout if system else None

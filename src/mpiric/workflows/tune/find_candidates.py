@@ -22,8 +22,7 @@ from mpiric.tuning.objective import TIMES
 from mpiric.workflows.trials.findings import findings_of
 from mpiric.workflows.tune.allowances import expected_price, proof_shortfall, search_budget
 from mpiric.workflows.tune.file_runs import begin_file_runs
-from mpiric.workflows.tune.order import fill_in_space, last_answer
-from mpiric.workflows.tune.space import is_worth_a_run, withheld
+from mpiric.workflows.tune.space import fill_in_space, is_worth_a_run, last_answer, withheld
 from mpiric.workflows.tune.state import TuneState
 
 LOG = logging.getLogger(__package__)
@@ -107,7 +106,7 @@ def _announce(state: TuneState) -> None:
     )
     if price := expected_price(state):
         state.narrator.say(price)
-    for option, names in withheld(state.situation, request.only, request.without).items():
+    for option, names in withheld(request, state.situation).items():
         state.note(f"not tried without {option}: {', '.join(names)}")
 
 
@@ -192,7 +191,7 @@ def kept_candidates(state: TuneState) -> tuple[ProofCandidate, ...]:
     """Return the logged candidates of an interrupted tune; empty if its search had not ended."""
     if state.is_planned:
         return ()
-    events = [event for event in state.log.read().events if event["event"] == _EVENT]
+    events = state.log.read().named(_EVENT)
     candidates = events[-1].get("candidates") if events else None
     if not isinstance(candidates, list):
         return ()

@@ -3,9 +3,9 @@
 The output of the original may be given as a directory (``--reference``).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from mpiric.host.files import exists, is_directory, is_file
@@ -14,19 +14,32 @@ from mpiric.lab.lab import Lab
 from mpiric.lab.probes import between
 from mpiric.lab.render import render
 from mpiric.model.configuration import Configuration
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.evidence import Verdict
 from mpiric.model.marks import MarkPair
+from mpiric.model.quoting import one_line
 from mpiric.model.run import Plan, Run
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.model.whole_check import WholeCheck, WholeVerdict
-from mpiric.tuning.equivalence.whole_runs import WholeOutput, whole_disagreement
+from mpiric.tuning.equivalence.binary_times import differ_in_times_alone
+from mpiric.tuning.equivalence.output_digest import file_digest
+from mpiric.tuning.equivalence.output_equivalence import learn
+from mpiric.tuning.equivalence.output_files import by_key, files_in, is_text
 from mpiric.tuning.marks.later_pace import UNREACHED, against_forecast, pace_of
 from mpiric.tuning.objective import Objective
 from mpiric.workflows.tune.state import TuneState
 
 _ORIGINALS = 2  # most complete runs of the original; its output may vary by itself
 _PATIENCE, _SLACK_S = 4.0, 30.0  # time limit of the tuned run: factor of the original, plus slack
+
+
+@dataclass(frozen=True)
+class WholeOutput:
+    """Output of a complete run."""
+
+    stdout: Path | None  # None if it was not stored
+    files: Mapping[str, Path] = field(default_factory=dict)  # relative path → copy to read
 
 
 def finish(state: TuneState) -> Plan[None]:
@@ -89,10 +102,7 @@ def _check(state: TuneState, answer: Configuration) -> Plan[WholeCheck]:
 
 
 def _output(trial: Trial) -> WholeOutput:
-    directory = kept_files(trial)
-    paths = [path for path in sorted(directory.rglob("*")) if is_file(path)]
-    files = {str(path.relative_to(directory)): path for path in paths}
-    return WholeOutput(Path(trial.stdout), files)
+    return WholeOutput(Path(trial.stdout), files_in(kept_files(trial)))
 
 
 def _disagreement(
@@ -143,3 +153,48 @@ def reference_output(directory: Path, output: WholeOutput, working_directory: st
         if name in output.files or not exists(Path(working_directory, name))
     }
     return WholeOutput(stdout if is_file(stdout) else None, files)
+
+
+def whole_disagreement(
+    references: Sequence[WholeOutput],
+    run: WholeOutput,
+    *,
+    rounding: bool = False,
+    settings: tuple[str, ...] = (),
+) -> str:
+    """Return the first difference from the references in a sentence; "" if there is none.
+
+    Outputs and files that all references have are compared. With one reference, output that varies between
+    runs of the original is reported as well.
+    """
+    printed = [reference.stdout for reference in references if reference.stdout is not None]
+    if printed and run.stdout is not None:
+        different = learn(_at_least_two(printed)).compare(run.stdout, rounding=rounding, settings=settings)
+        if different is not None:
+            return str(different)
+    keyed, files = [by_key(reference.files) for reference in references], by_key(run.files)
+    for name in sorted(set.intersection(*map(set, keyed))):
+        originals = [reference_files[name] for reference_files in keyed]
+        if name not in files:
+            return f"the file '{one_line(name)}' was not written"
+        if reason := _file_disagreement(originals, files[name], rounding=rounding, settings=settings):
+            return f"the file '{one_line(name)}' {reason}"
+    return ""
+
+
+def _file_disagreement(
+    originals: Sequence[Path], path: Path, *, rounding: bool, settings: tuple[str, ...]
+) -> str:
+    hashes = {file_digest(original) for original in originals}
+    if file_digest(path) in hashes:
+        return ""
+    if all(map(is_text, (*originals, path))):
+        different = learn(_at_least_two(originals)).compare(path, rounding=rounding, settings=settings)
+        return f"differs: {different.sentence}" if different is not None else ""
+    if len(hashes) > 1 or differ_in_times_alone(originals[0], path):
+        return ""  # the file varies between runs of the original
+    return "differs from the original's"
+
+
+def _at_least_two(paths: Sequence[Path]) -> list[Path]:
+    return [*paths] if len(paths) > 1 else [*paths, *paths]

@@ -11,11 +11,12 @@ from mpiric.model.trial import Trial
 from mpiric.model.tuned import FORECAST, STEPS, WHOLE_RUN, SplitGain, Timing, TunedMarks
 from mpiric.model.whole_check import ProvedMarks
 from mpiric.tuning.equivalence.not_a_number import first_nan
+from mpiric.tuning.equivalence.output_files import files_in
 from mpiric.tuning.objective import TIMES
 from mpiric.tuning.recipe import MOST_INPUTS
 from mpiric.workflows.trials.learn_marks import WHOLE_RUNS
 from mpiric.workflows.tune.answer_files import leads_outside
-from mpiric.workflows.tune.mark_course import why_whole
+from mpiric.workflows.tune.start import why_whole
 from mpiric.workflows.tune.state import TuneState
 
 _LIMITS = {  # flag of an original at its marker → consequence for the comparison
@@ -51,17 +52,9 @@ def marks_fields(
             f"its steps take {abs(growth):.0%} {'longer' if growth > 0 else 'less'} at the end of the "
             "observed time than at its beginning: later steps may gain differently; --after TIME looks there"
         )
-    for flag in sorted(
-        {
-            flag
-            for trial in marks.originals
-            if trial.marks
-            for rank in trial.marks.ranks
-            for flag in rank.flags
-        }
-    ):
-        if sentence := _LIMITS.get(flag):
-            state.note(sentence)
+    ranks = [rank for trial in marks.originals if trial.marks for rank in trial.marks.ranks]
+    for flag in sorted({flag for rank in ranks for flag in rank.flags} & _LIMITS.keys()):
+        state.note(_LIMITS[flag])
     is_forecast = scope_of(state) == FORECAST and state.request.objective.text == "wall"
     return {
         "scope": scope_of(state),
@@ -79,11 +72,16 @@ def proved_marks(state: TuneState, split: SplitGain | None) -> ProvedMarks | Non
     marks = state.marks
     if marks is None or split is None or None in (split.original.per_mark_s, split.tuned.per_mark_s):
         return None
+    printed = (
+        path
+        for original in marks.originals
+        for path in (Path(original.stdout), *files_in(kept_files(original)).values())
+    )
     return ProvedMarks(
         marks.pair,
         (split.original.start_s, split.tuned.start_s),
         (split.original.per_mark_s or 0.0, split.tuned.per_mark_s or 0.0),
-        prints_nan=any(map(_has_nan, marks.originals)),
+        prints_nan=any(map(first_nan, printed)),
         inputs=_inputs(state),
     )
 
@@ -97,9 +95,3 @@ def _inputs(state: TuneState) -> tuple[str, ...]:
     directory = Path(state.request.working_directory)
     below = (path for path in sorted(read) if path.isprintable() and not leads_outside(path))
     return tuple(islice((path for path in below if is_file(directory / path)), MOST_INPUTS))
-
-
-def _has_nan(original: Trial) -> bool:
-    """Return whether a run prints a NaN or writes one into a file."""
-    files = [path for path in kept_files(original).rglob("*") if is_file(path)]
-    return any(map(first_nan, [Path(original.stdout), *files]))

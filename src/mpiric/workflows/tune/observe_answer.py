@@ -1,18 +1,16 @@
 """A recorded run of the answer, and its symptoms compared with the unchanged command."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from math import isfinite
 
 from mpiric import knobs
 from mpiric.host.host import Host
 from mpiric.host.processes.early_end import after
-from mpiric.lab.recording import RECORDS, Recorded
+from mpiric.lab.recording import RECORDS
 from mpiric.model.errors import MpiricError
 from mpiric.model.evidence import Verdict
 from mpiric.model.run import Plan
-from mpiric.model.trial import Split
-from mpiric.model.tuned import RunTimes, SymptomChange, Tuned
+from mpiric.model.tuned import SymptomChange, Tuned
 from mpiric.profile.efficiency import run_times
 from mpiric.profile.symptoms import symptom_changes
 from mpiric.workflows.trials.recorded_runs import recorded_by, recorded_run, recorder_for
@@ -59,16 +57,9 @@ def with_afterwards(tuned: Tuned, state: TuneState) -> Tuned:
     if state.answered is None:
         return tuned
     changes = [replace(change, afterwards=afterwards_of(change.knob, state)) for change in tuned.changes]
-    splits: Sequence[Split | None] = (
-        (tuned.split.original, tuned.split.tuned) if tuned.split else (None, None)
-    )
+    splits = (tuned.split.original, tuned.split.tuned) if tuned.split else (None, None)
     before, after = (
-        _times(recorded, split)
-        for recorded, split in zip((state.recorded[-1], state.answered), splits, strict=True)
+        run_times(run.record, run.profile, run.run_s, split.end_s if split is not None else None)
+        for run, split in zip((state.recorded[-1], state.answered), splits, strict=True)
     )
     return replace(tuned, changes=tuple(changes), times=(before, after))
-
-
-def _times(recorded: Recorded, split: Split | None) -> RunTimes:
-    end_s = split.end_s if split is not None else None
-    return run_times(recorded.record, recorded.profile, recorded.run_s, end_s)

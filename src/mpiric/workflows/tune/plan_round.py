@@ -44,7 +44,13 @@ def plan_round(state: TuneState, array_round: ArrayRound) -> tuple[tuple[Run, ..
     """Return the blocks of the next round; none if search and proof need no further run."""
     spread = state.request.spread
     assert spread is not None
-    trials = [trial for trial in state.earlier if _compares(trial)]
+    # Recorded runs, and the run that was made for learning, are compared with no other.
+    trials = [
+        trial
+        for trial in state.earlier
+        if trial.phase is not Phase.RECORD
+        and not (trial.phase is Phase.SEARCH and trial.block.startswith(_LEARNING))
+    ]
     budget = budget_left(state)
     chosen = _chosen(state.log)
     searches = chosen is None and array_round.number < _SEARCH_ROUNDS
@@ -83,16 +89,10 @@ def plan_round(state: TuneState, array_round: ArrayRound) -> tuple[tuple[Run, ..
     return deal(lookahead.planned, spread.jobs, fewest) if lookahead.planned else ()
 
 
-def _compares(trial: Trial) -> bool:
-    """Return whether a trial may be compared: it was neither recorded nor made for learning."""
-    learns = trial.phase is Phase.SEARCH and trial.block.startswith(_LEARNING)
-    return trial.phase is not Phase.RECORD and not learns
-
-
 def spent_s(log: TuneLog) -> float:
     """Return the time spent on runs and on the benchmark of collectives, in seconds."""
     content = log.read()
-    benchmarks = (event.get("elapsed_s") for event in content.events if event["event"] == "benchmark")
+    benchmarks = (event.get("elapsed_s") for event in content.named("benchmark"))
     return sum(trial.wall_s for trial in content.trials) + sum(s for s in benchmarks if isinstance(s, float))
 
 
@@ -117,12 +117,8 @@ def _room(spread: Spread, run_s: float, first_runs: int) -> int:
 
 def _chosen(log: TuneLog) -> list[Configuration] | None:
     """Return the logged candidates for the proof, None before the end of the search."""
-    events = [event for event in log.read().events if event["event"] == "candidates"]
-    if not events:
-        return None
-    configurations = events[-1]["configurations"]
-    assert isinstance(configurations, list)
-    return [Configuration.of(candidate) for candidate in configurations]
+    events = log.read().named("candidates")
+    return [Configuration.of(candidate) for candidate in events[-1]["configurations"]] if events else None
 
 
 class _Findings(Silence):

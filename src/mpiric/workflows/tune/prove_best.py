@@ -58,14 +58,14 @@ def prove_best(state: TuneState, candidates: list[Configuration]) -> Plan[None]:
                 (_with_estimates(smallest.proved, estimate),) if smallest.proved else state.evidence
             )
             raise
-        state.evidence = (_with_estimates(result.proof.evidence, estimate),)
-        state.rejected.update(result.rejected)
-        proof = result.proof.evidence
+        state.evidence = (_with_estimates(result.evidence, estimate),)
+        state.rejected.update(smallest.rejected)
+        proof = result.evidence
         interval = f"{proof.ratio:.3f}× [{proof.low:.3f}, {proof.high:.3f}]"
         LOG.info("proof of %s: %s, %s: %s", candidate, proof.verdict.value, interval, proof.stopped_because)
-        if not result.proof.rejected:
-            if result.dropped:
-                state.note(f"removed, since not shown to contribute: {', '.join(result.dropped)}")
+        if not result.rejected:
+            if dropped := smallest.dropped(result):
+                state.note(f"removed, since not shown to contribute: {', '.join(dropped)}")
             return
 
 

@@ -8,12 +8,7 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.rank_order import RankOrder
 from mpiric.model.situation import Situation
 from mpiric.tuning.files import write_whole
-from mpiric.workflows.mapping.orders import (
-    hosts_of_slots,
-    planned_orders,
-    read_order,
-    with_orders,
-)
+from mpiric.workflows.mapping.orders import hosts_of_slots, planned_orders, read_order, with_orders
 from mpiric.workflows.mapping.plan_orders import plan_orders
 from mpiric.workflows.tune.state import TuneState
 

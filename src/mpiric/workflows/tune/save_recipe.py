@@ -121,6 +121,11 @@ def changes_of(evidence: Evidence, situation: Situation, *, of_site: bool) -> tu
     """
     answer = evidence.configuration
     written = spellings(answer, situation)
+
+    def suits_site(name: str, value: str) -> bool:
+        suits = knobs.all_knobs()[name].site_default
+        return suits is not None and suits(value, situation)
+
     return tuple(
         KnobChange(
             name,
@@ -128,7 +133,7 @@ def changes_of(evidence: Evidence, situation: Situation, *, of_site: bool) -> tu
             reason_for(name, situation),
             written[name].note,
             evidence.share_of(name) or evidence.share_of(_brought_by(name, evidence, situation)),
-            site=not of_site and _suits_site(name, value, situation),
+            site=not of_site and suits_site(name, value),
         )
         for name, value in completed(answer, situation).items
     )
@@ -141,8 +146,3 @@ def _brought_by(name: str, evidence: Evidence, situation: Situation) -> str:
         if brings is not None and name in brings(value, situation):
             return other
     return ""
-
-
-def _suits_site(name: str, value: str, situation: Situation) -> bool:
-    suits = knobs.all_knobs()[name].site_default
-    return suits is not None and suits(value, situation)

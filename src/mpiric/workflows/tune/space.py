@@ -1,19 +1,40 @@
-"""The knobs a search may set, with the values it may try."""
+"""The search space of a tune: knobs and their values, in the order of their possible gain.
 
-from collections.abc import Sequence
+The order follows from the record of the program and from earlier tunes of this store. Records differ a little
+from run to run, and so may the knobs that can matter. A tune that is resumed, or whose rounds run in several
+jobs, therefore takes the space from its log.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime, timezone
+from typing import Any
 
 from mpiric import knobs
 from mpiric.lab.render import can_be_written, spell
 from mpiric.model.configuration import Configuration
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
+from mpiric.model.evidence import Verdict
+from mpiric.model.json_text import read_fields
 from mpiric.model.knob import Knob, Skip, Try
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Weight
 from mpiric.model.tuned import CannotMatter
 from mpiric.tuning.search.space import Dimension, SearchSpace
+from mpiric.tuning.store.events import moment, read_log
+from mpiric.tuning.store.store import EVENTS, Store
+from mpiric.workflows.launch.fingerprints import job_identity
 from mpiric.workflows.tune.request import TuneRequest
+from mpiric.workflows.tune.state import TuneState
 
+SPACE = "space"  # event of the log: search space and class of the program
+_MOST_TUNES = 200  # limit of tunes that are read, the youngest first
+_MUCH = 0.2  # share of the time that determines the class of a program
+_HALF_LIFE_DAYS = 90.0  # age at which a tune has half the weight, because libraries and machines change
+_PROMISE_TUNES = 3.0  # weight of the promise by the observation of the program, in tunes
+# Share of the time that a knob can affect below which its rank falls; larger upper bounds do not rank knobs.
+_SMALL_SHARE = 0.1
 _OF_TIME = ("wall", "main", "core-hours")  # objectives that are proportional to time
 _ADVISED_SCORE = 0.9  # score of a knob that the advice of a record names
 
@@ -29,18 +50,31 @@ def check_names(names: Sequence[str]) -> None:
 
 
 def requested_space(request: TuneRequest, situation: Situation) -> SearchSpace:
-    """Return the knobs that can matter to the program and that the request allows."""
-    recorded = replace(situation, least_share=least_share(request))
-    return space_of(recorded, request.only, request.without, site=request.site, advised=request.advised)
+    """Return the knobs that can matter to the program and that the request allows, with their values.
+
+    Knobs that the advice on a record names are tried first.
+    """
+    situation = replace(situation, least_share=least_share(request))
+    dimensions = []
+    for name, answer in _tried(_answers(request, situation)):
+        spellings = [spell(knobs.all_knobs()[name], value, situation) for value in answer.values]
+        dimension = Dimension(
+            knob=name,
+            values=answer.values,
+            score=max(answer.prior, _ADVISED_SCORE) if name in request.advised else answer.prior,
+            try_first=tuple(value for value in answer.first if value in answer.values),
+            weight=max((spelling.weight for spelling in spellings if spelling), default=Weight.LIGHT),
+        )
+        dimensions.append(dimension)
+    return SearchSpace(tuple(dimensions))
 
 
 def needless_knobs(request: TuneRequest, situation: Situation) -> tuple[CannotMatter, ...]:
     """Return the knobs that only the record of the program excludes, with the reason."""
-    recorded = replace(situation, least_share=least_share(request))
-    answers = _answers(recorded, request.only, request.without, site=request.site)
+    answers = _answers(request, replace(situation, least_share=least_share(request)))
     return tuple(
         CannotMatter(name, answer.reason)
-        for name, _ in _tried(_answers(situation, request.only, request.without, site=request.site))
+        for name, _ in _tried(_answers(request, situation))
         if isinstance(answer := answers[name], Skip)
     )
 
@@ -56,49 +90,21 @@ def least_share(request: TuneRequest) -> float | None:
     return effect / (1 + effect) if request.objective.text in _OF_TIME else 0.0
 
 
-def space_of(
-    situation: Situation,
-    only: Sequence[str] = (),
-    without: Sequence[str] = (),
-    *,
-    site: bool = False,
-    advised: Sequence[str] = (),
-) -> SearchSpace:
-    """Return the knobs that are worth a run and that the user allows, with the values that can be set.
-
-    ``advised`` are knobs that the advice on a record names: the search tries them first. Knobs that a record
-    rules out are left out if the situation has a ``least_share``.
-    """
-    dimensions = []
-    for name, answer in _tried(_answers(situation, only, without, site=site)):
-        spellings = [spell(knobs.all_knobs()[name], value, situation) for value in answer.values]
-        dimension = Dimension(
-            knob=name,
-            values=answer.values,
-            score=max(answer.prior, _ADVISED_SCORE) if name in advised else answer.prior,
-            try_first=tuple(value for value in answer.first if value in answer.values),
-            weight=max((spelling.weight for spelling in spellings if spelling), default=Weight.LIGHT),
-        )
-        dimensions.append(dimension)
-    return SearchSpace(tuple(dimensions))
-
-
 def _tried(answers: dict[str, Skip | Try]) -> list[tuple[str, Try]]:
     """Return the knobs that are worth a run, the most promising first."""
     tried = [(name, answer) for name, answer in answers.items() if isinstance(answer, Try)]
     return sorted(tried, key=lambda entry: -entry[1].prior)
 
 
-def _answers(
-    situation: Situation, only: Sequence[str], without: Sequence[str], *, site: bool
-) -> dict[str, Skip | Try]:
+def _answers(request: TuneRequest, situation: Situation) -> dict[str, Skip | Try]:
     """Return the answer of each requested knob, with the values that can be set here.
 
-    If the situation has a ``least_share``, equivalent values are reduced to one.
+    With a ``least_share`` of the situation, the record of the program excludes knobs, and equivalent values
+    are reduced to one.
     """
     answers: dict[str, Skip | Try] = {}
     for name, knob in knobs.all_knobs().items():
-        if not _is_selected(knob, only, without):
+        if not _is_selected(knob, request):
             continue
         answer = answers[name] = knobs.consider(knob, situation)
         if isinstance(answer, Skip):
@@ -108,7 +114,8 @@ def _answers(
             value: spelling
             for value in answer.values
             if (spelling := spell(knob, value, situation)) is not None
-            if not knobs.is_in_force(spelling, situation) and (not site or suits_site(value, situation))
+            if not knobs.is_in_force(spelling, situation)
+            and (not request.site or suits_site(value, situation))
         }
         if not spellings:
             answers[name] = Skip("none of its values can be set here, or the one in force is the only one")
@@ -128,7 +135,7 @@ def is_worth_a_run(configuration: Configuration, situation: Situation) -> bool:
     return not any(rule(values, situation) for rule in idle) and can_be_written(configuration, situation)
 
 
-def withheld(situation: Situation, only: Sequence[str], without: Sequence[str]) -> dict[str, tuple[str, ...]]:
+def withheld(request: TuneRequest, situation: Situation) -> dict[str, tuple[str, ...]]:
     """Return option → knobs that would be tried with this option."""
     tried = knobs.to_try(situation)
     by_option: dict[str, tuple[str, ...]] = {}
@@ -137,12 +144,142 @@ def withheld(situation: Situation, only: Sequence[str], without: Sequence[str]) 
         more = tuple(
             knob
             for knob in knobs.to_try(freer)
-            if knob not in tried and _is_selected(knobs.all_knobs()[knob], only, without)
+            if knob not in tried and _is_selected(knobs.all_knobs()[knob], request)
         )
         by_option |= {f"--allow-{name}": more} if more else {}
     return by_option
 
 
-def _is_selected(knob: Knob, only: Sequence[str], without: Sequence[str]) -> bool:
-    names = knob.chosen_by
-    return (not only or bool(names.intersection(only))) and names.isdisjoint(without)
+def _is_selected(knob: Knob, request: TuneRequest) -> bool:
+    names, only = knob.chosen_by, request.only
+    return (not only or bool(names.intersection(only))) and names.isdisjoint(request.without)
+
+
+@dataclass(frozen=True)
+class PastTune:
+    """Knobs of a finished tune: those tried, and those in an answer that was proved faster."""
+
+    age_days: float
+    tried: frozenset[str]
+    useful: frozenset[str]
+
+
+def likelihood(knob: str, promise: float, past: Iterable[PastTune]) -> float:
+    """Return the promise, moved towards the share of earlier trials in which the knob was useful.
+
+    Recent tunes have more weight.
+    """
+    tried = useful = 0.0
+    for tune in past:
+        if knob in tune.tried:
+            weight = 0.5 ** (max(0.0, tune.age_days) / _HALF_LIFE_DAYS)
+            tried += weight
+            useful += weight * (knob in tune.useful)
+    return (_PROMISE_TUNES * promise + useful) / (_PROMISE_TUNES + tried) if tried else promise
+
+
+def worth(likely: float, ceiling: float) -> float:
+    """Return the rank of a knob: its probability to help, reduced if it affects a small share of the time."""
+    return likely * min(1.0, ceiling / _SMALL_SHARE)
+
+
+def in_order(space: SearchSpace, request: TuneRequest, situation: Situation) -> SearchSpace:
+    """Return the space with scores from priors, past tunes of this program class, and the possible gain."""
+    behaviour, past = situation.observation.behaviour, tuple(_past(request, program_class(situation)))
+    dimensions = []
+    for dimension in space.dimensions:
+        likely = likelihood(dimension.knob, dimension.score, past)
+        touches = knobs.all_knobs()[dimension.knob].touches
+        bound = behaviour.bound(touches) if behaviour and touches else 1.0
+        score = dimension.score if dimension.knob in request.advised else worth(likely, bound)
+        dimensions.append(replace(dimension, score=score))
+    return SearchSpace(tuple(dimensions))
+
+
+def last_answer(request: TuneRequest, situation: Situation) -> Configuration:
+    """Return the answer of the last finished tune of this job under this MPI library; empty without one."""
+    job = job_identity(situation.job)
+    for summary in reversed(Store(request.store).tunes()):
+        if summary.job != job or not summary.finished:
+            continue
+        result = read_log(summary.path / EVENTS).result
+        if result.get("mpi") != situation.mpi.label:
+            continue
+        is_proved = result.get("verdict") == Verdict.FASTER.value
+        return Configuration.of(result.get("configuration") or {}) if is_proved else Configuration()
+    return Configuration()
+
+
+def program_class(situation: Situation) -> str:
+    """Return the bottleneck class of a program: ``mpich, one node, collectives``; "" without a record."""
+    behaviour = situation.observation.behaviour
+    if behaviour is None:
+        return ""
+    kinds = {
+        "faults": ["fault_bound"],
+        "collectives": ["collective_bound"],
+        "messages": ["mpi_bound"],
+        "files": ["io_bound"],
+    }
+    much = (kind for kind, names in kinds.items() if behaviour.bound(names) >= _MUCH)
+    kind = "crowded" if situation.observation.oversubscribed else next(much, "computing")
+    return f"{situation.mpi.implementation}, {'one node' if situation.nodes == 1 else 'nodes'}, {kind}"
+
+
+def _past(request: TuneRequest, of_class: str) -> Iterator[PastTune]:
+    """Yield the finished tunes of the store, of programs of one class."""
+    if not of_class:
+        return
+    now = datetime.now(timezone.utc)
+    for summary in [tune for tune in Store(request.store).tunes() if tune.finished][-_MOST_TUNES:]:
+        log = read_log(summary.path / EVENTS)
+        spaces = log.named(SPACE)
+        is_of_class = bool(spaces) and spaces[-1].get("class") == of_class
+        if is_of_class and log.result and (began := moment(summary.started_at)):
+            yield _tune((now - began).total_seconds() / 86400, log.result)
+
+
+def _tune(age_days: float, result: Mapping[str, Any]) -> PastTune:
+    changes = result.get("changes", ()) if result.get("verdict") == Verdict.FASTER.value else ()
+    helpful = frozenset(str(change["knob"]) for change in changes)
+    tried = {*map(str, result.get("tried", ()))} - {*map(str, result.get("unjudged", ()))}
+    return PastTune(age_days, frozenset(tried) | helpful, helpful)
+
+
+def fill_in_space(state: TuneState) -> None:
+    """Take the knobs to try, and the knobs that cannot matter, from the log, or determine and log them."""
+    options = _options(state.request)
+    events = reversed(state.log.read().named(SPACE))
+    logged = next((_read(event) for event in events if event.get("asked") == options), None)
+    if logged is not None:
+        state.space, state.cannot_matter = logged
+        return
+    state.space = in_order(requested_space(state.request, state.situation), state.request, state.situation)
+    state.cannot_matter = needless_knobs(state.request, state.situation)
+    dimensions = [
+        {**vars(dimension), "values": list(dimension.values), "try_first": list(dimension.try_first)}
+        for dimension in state.space.dimensions
+    ]
+    needless = [vars(knob) for knob in state.cannot_matter]
+    fields = {"class": program_class(state.situation), "dimensions": dimensions, "cannot_matter": needless}
+    state.log.append(SPACE, {"asked": options, **fields})
+
+
+def _options(request: TuneRequest) -> dict[str, Any]:
+    """Return the options of a request that determine the space."""
+    allowed = vars(request.allowed)
+    names = {name: list(getattr(request, name)) for name in ("only", "without", "advised")}
+    return {**names, **allowed, "site": request.site, "least_share": least_share(request)}
+
+
+def _read(event: Mapping[str, Any]) -> tuple[SearchSpace, tuple[CannotMatter, ...]] | None:
+    """Return the space of an event; None if it is damaged or names an unknown knob."""
+    try:
+        space = read_fields(SearchSpace, {"dimensions": event.get("dimensions")})
+        needless = event.get("cannot_matter")
+        are_known = {knob.knob for knob in space.dimensions} <= set(knobs.all_knobs())
+        if not isinstance(needless, list) or not are_known:
+            return None
+        return space, tuple(read_fields(CannotMatter, knob) for knob in needless)
+    except ValueError:
+        return None

@@ -1,4 +1,7 @@
-"""Start of a tune: its log and its lab, then the runs of the unchanged command."""
+"""Start of a tune: its log and its lab, where its runs end, then the runs of the unchanged command.
+
+The log of ``--submit`` is created before the first job, and located again by later jobs.
+"""
 
 import re
 import time
@@ -8,9 +11,8 @@ from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 
-from mpiric import mpis
+from mpiric import knobs, mpis
 from mpiric.host.host import Host
-from mpiric.host.isolation.working_copies import WorkingCopies
 from mpiric.host.processes.execution import Runner
 from mpiric.lab.disputes import remove_rejected, withdraw_rejections
 from mpiric.lab.failures import failure_cause_of
@@ -18,31 +20,76 @@ from mpiric.lab.judge import OUTPUTS, Judge
 from mpiric.lab.lab import Lab, LoggedTrials
 from mpiric.lab.probes import BetweenMarkers, FileTime
 from mpiric.lab.recording import RECORDS, keep_small
+from mpiric.launchers import parse_command
 from mpiric.model.configuration import Configuration
-from mpiric.model.errors import MpiricError, ProgramFailedError
+from mpiric.model.errors import MpiricError, NotFoundError, ProgramFailedError
 from mpiric.model.job import Job
 from mpiric.model.narrator import Narrator
 from mpiric.model.run import Plan, Run
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.tuning.budget import Budget
-from mpiric.tuning.store.events import TuneEvents
-from mpiric.tuning.store.store import Store, TuneLog
+from mpiric.tuning.store.events import TuneEvents, read_log
+from mpiric.tuning.store.store import EVENTS, Store, TuneLog
 from mpiric.workflows.launch.fingerprints import job_identity, program_name
 from mpiric.workflows.launch.node_leftovers import cleaned_nodes
 from mpiric.workflows.launch.parse_job import ParsedJob
-from mpiric.workflows.trials.kept_marks import keep_marks, keep_objectives
-from mpiric.workflows.trials.learn_marks import WHOLE_RUNS
-from mpiric.workflows.trials.observe import Observing, observe
-from mpiric.workflows.trials.original_runs import program_failed
+from mpiric.workflows.submit.submit import is_submission
+from mpiric.workflows.trials.learn_marks import WHOLE_RUNS, MarkOptions
+from mpiric.workflows.trials.observe import Observing, observe, program_failed
 from mpiric.workflows.trials.recorded_runs import recorder_for, runtime_with_marks
-from mpiric.workflows.trials.seeing_mounts import copy_policy, inputs_seen
-from mpiric.workflows.trials.try_layouts import layout_refusal
-from mpiric.workflows.tune.mark_course import mark_options_of, mark_options_of_round, never_stopped, why_whole
+from mpiric.workflows.trials.seeing_mounts import inputs_seen, trial_directories
+from mpiric.workflows.trials.step_markers import keep_marks, keep_objectives, kept_marks
+from mpiric.workflows.tune.file_runs import layout_refusal
 from mpiric.workflows.tune.request import TuneRequest
+from mpiric.workflows.tune.space import check_names
 from mpiric.workflows.tune.state import TuneState
 
 _ORIGINALS = 2  # number of runs of the command for an objective that is a part of a run
 _COMPARED = (Phase.OBSERVE, Phase.SEARCH, Phase.PROOF)
+_FILE_KNOBS = frozenset().union(
+    *(knob.chosen_by for knob in knobs.all_knobs().values() if knob.acts_on_files)
+)
+
+
+def why_whole(request: TuneRequest) -> str:
+    """Return the reason for complete runs, "" if runs may end at a step marker.
+
+    Raises MpiricError if the user names a marker as well.
+    """
+    reasons = {
+        "--to-the-end": request.to_the_end,
+        "--in-place": request.in_place and request.mark is None,
+        "--check: its command judges whole runs": bool(request.check_command),
+        "--vary-ranks and --vary-nodes: other ranks make other calls": (
+            request.allowed.vary_ranks or request.allowed.vary_nodes
+        ),
+        "--site: its defaults hold for whole runs": request.site,
+        "--objective main, which is of whole runs": request.objective.text == "main",
+        "--objective io, which is of whole runs": request.objective.text == "io",
+        "--only io: bytes are safe at the end of whole runs": bool(request.only)
+        and set(request.only) <= _FILE_KNOBS,
+        "--objective command:…: it looks at what whole runs leave": bool(request.objective.command),
+    }
+    reason = next((reason for reason, holds in reasons.items() if holds), "")
+    if reason and request.mark is not None:
+        raise MpiricError(f"--mark ends runs at a mark, and {reason.partition(':')[0]} needs whole runs")
+    return f"runs are whole because of {reason}" if reason else ""
+
+
+def _mark_options(
+    request: TuneRequest, events: TuneEvents, recorded: TuneEvents | None
+) -> MarkOptions | None:
+    """Return the options for step markers, which are kept if they are in the log.
+
+    After the job that ``recorded`` the command, other jobs of a tune use its markers, or make complete runs.
+    """
+    fixed = kept_marks(events if recorded is None else recorded)
+    if recorded is not None and fixed is None:
+        return None
+    required = recorded is not None or request.mark is not None
+    return MarkOptions(
+        request.budget_s, request.after_s, request.length_s, request.mark, fixed, required=required
+    )
 
 
 def open_log(request: TuneRequest, job: Job) -> TuneLog:
@@ -52,13 +99,12 @@ def open_log(request: TuneRequest, job: Job) -> TuneLog:
     store, identity = Store(request.store), job_identity(job)
     if request.resume:
         return store.resume(store.latest(identity).path)
-    return store.create(
-        program_name(job),
-        identity,
-        job.argv,
-        objective=request.objective.text,
-        options=list(request.options),
-    )
+    return _create_log(store, request, job)
+
+
+def _create_log(store: Store, request: TuneRequest, job: Job) -> TuneLog:
+    meta = {"objective": request.objective.text, "options": list(request.options)}
+    return store.create(program_name(job), job_identity(job), job.argv, **meta)
 
 
 @contextmanager
@@ -70,13 +116,11 @@ def open_tune(
     budget = Budget(request.budget_s, request.max_runs, runner.clock, spent_s=spent_s)
     if request.ignore_lines:
         withdraw_rejections(log)
-    policy = copy_policy(parsed, host, runner, in_place=request.in_place)
     with (
         runner,
-        WorkingCopies(Path(request.working_directory), log.path, policy) as copies,
+        trial_directories(parsed, log.path, runner, host, in_place=request.in_place) as copies,
         cleaned_nodes(parsed.job, parsed.nodes, host) as after_ended_run,
     ):
-        copies.depend_on(inputs_seen(parsed.job))
         ignored = re.compile(request.ignore_lines) if request.ignore_lines else None
         judge = Judge(request.objective, request.check_command, request.allowed.rounding, ignored)
         lab = Lab(runner, copies, log, judge, failure_cause_of(host))
@@ -96,19 +140,15 @@ def observe_command(
     """
     request, log, lab = state.request, state.log, state.lab
     whole_because = why_whole(request)
-    if whole_because:
-        mark_options = None
-    elif recorded_events is None:
-        mark_options = mark_options_of(request, log.read())
-    else:
-        mark_options = mark_options_of_round(request, recorded_events)
+    # A partial run is of no use if the user wants complete ones.
+    is_never_stopped = request.to_the_end or (request.in_place and request.mark is None)
     state.narrator.phase("As it is")
     how = Observing(
         request.allowed,
         compare=request.compare_output,
         records=log.path / RECORDS if recorded_events is None else None,
-        mark_options=mark_options,
-        budget=None if never_stopped(request) else state.budget,
+        mark_options=None if whole_because else _mark_options(request, log.read(), recorded_events),
+        budget=None if is_never_stopped else state.budget,
     )
     observed = yield from observe(lab, parsed, host, state.narrator, how)
     state.copies.depend_on(inputs_seen(parsed.job, observed.recorded))
@@ -120,8 +160,7 @@ def observe_command(
     if not observed.notes and not observed.marks:
         state.originals += yield from _measure_parts(request, lab, host)
     if observed.marks:
-        marks = observed.marks
-        keep_marks(log, marks.pair, marks.window, marks.why, marks.whole_marks)
+        keep_marks(log, observed.marks)
         keep_objectives(log, observed.originals)
     state.budget.spend(lab.count - len(state.earlier) if observed.marks else len(state.originals))
     state.run_s = observed.situation.observation.wall_s
@@ -165,3 +204,40 @@ def _measure_parts(request: TuneRequest, lab: Lab, host: Host) -> Plan[tuple[Tri
             )
         originals.append(trial)
     return tuple(originals)
+
+
+def tune_to_submit(request: TuneRequest) -> Path:
+    """Return the directory of a submitted tune: a new one, or with ``resume`` the last submitted one."""
+    check_names([*request.only, *request.without])
+    job = parse_command(request.argv, request.working_directory, request.environment)
+    store, identity = Store(request.store), job_identity(job)
+    if request.resume:
+        submitted = _submitted(store, identity)
+        if not submitted:
+            raise NotFoundError(
+                f"no tune of this command was submitted with its record in {store.root}",
+                hint="submit one without --resume, or name its store with --store DIR",
+            )
+        return submitted[-1].absolute()
+    with _create_log(store, request, job) as log:
+        return log.path.absolute()
+
+
+def options_of_tune(
+    argv: tuple[str, ...], working_directory: str, place: Path | None, *, submitted: bool
+) -> tuple[str, ...]:
+    """Return the options of the tune to continue; () without such a tune or without kept options."""
+    store, identity = Store(place), job_identity(parse_command(argv, working_directory, {}))
+    paths = _submitted(store, identity)
+    if not submitted:
+        try:
+            paths = [store.latest(identity).path]
+        except MpiricError:
+            return ()  # reported where it is opened
+    options = read_log(paths[-1] / EVENTS).meta.get("options") if paths else None
+    return tuple(map(str, options)) if isinstance(options, list) else ()
+
+
+def _submitted(store: Store, identity: str) -> list[Path]:
+    of_job = (tune.path for tune in store.tunes() if tune.job == identity)
+    return [path for path in of_job if is_submission(path)]

@@ -19,7 +19,7 @@ from mpiric.plans.search import ProofCandidate
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.search.space import SearchSpace
 from mpiric.tuning.store.store import TuneLog
-from mpiric.workflows.trials.find_marks import FoundMarks
+from mpiric.workflows.trials.step_markers import StepMarkers
 from mpiric.workflows.tune.request import TuneRequest
 
 
@@ -44,7 +44,7 @@ class TuneState:
     run_s: float = 0.0  # duration of such a run, including setup and clean-up
     recorded: tuple[Recorded, ...] = ()  # records of the unchanged command
     answered: Recorded | None = None  # record of the answer
-    marks: FoundMarks | None = None  # step markers where runs end; None: complete runs
+    marks: StepMarkers | None = None  # step markers where runs end; None: complete runs
     marks_why: str = ""  # reason for complete runs
     array_trials: tuple[Trial, ...] = ()  # trials of the jobs of an array, made comparable
     is_planned: bool = False  # a round of an array is being planned; nothing runs

@@ -1,6 +1,6 @@
 """Results of a tune: changed settings, recipe, and report page."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import ceil
 from pathlib import Path
 from statistics import median, median_low
@@ -16,7 +16,6 @@ from mpiric.model.errors import MpiricError, writing
 from mpiric.model.evidence import Evidence, Verdict
 from mpiric.model.knob import worst_effect
 from mpiric.model.launch import Launch
-from mpiric.model.machine import Machine
 from mpiric.model.quoting import sh_command
 from mpiric.model.situation import Situation
 from mpiric.model.trial import Outcome, Phase, Trial
@@ -49,7 +48,13 @@ def write_results(state: TuneState, host: Host, elapsed_s: float) -> Tuned:
     original, tuned = _timings(evidence, state)
     launch, launch_why = _launch(configuration, situation)
     trials = state.log.read().trials
-    tried = _tried(state, trials)
+    in_space, tried = [dimension.knob for dimension in state.space.dimensions], _knobs_of(trials)
+    # Knobs of which a run could be compared: its output agreed.
+    judged = _knobs_of(
+        trial for trial in trials if trial.outcome not in (Outcome.DIFFERENT, Outcome.INTERRUPTED)
+    )
+    machine = situation.machine
+    cpu = f"{machine.cpu.model} ({machine.cpu.target})"
     split = split_gain(paired_splits(trials, evidence.configuration)) if evidence else None
     state.notes += [
         *_doubts(state),
@@ -72,7 +77,7 @@ def write_results(state: TuneState, host: Host, elapsed_s: float) -> Tuned:
     result = Tuned(
         job=situation.job,
         mpi=situation.mpi,
-        machine=_machine_line(situation.machine),
+        machine=f"{machine.host_name}: {machine.usable_cpu_count} CPUs, {cpu}",
         evidence=evidence,
         original=original,
         tuned=tuned,
@@ -92,12 +97,10 @@ def write_results(state: TuneState, host: Host, elapsed_s: float) -> Tuned:
         best_so_far=best_so_far,
         rejected=_rejected(state),
         findings=after_runs(state.findings, trials),
-        tried=tried,
-        unjudged=_unjudged(state, trials),
-        not_reached=tuple(
-            dimension.knob for dimension in state.space.dimensions if dimension.knob not in tried
-        ),
-        nothing_tried="" if tried else _why_nothing_tried(state),
+        tried=tuple(knob for knob in in_space if knob in tried),
+        unjudged=tuple(knob for knob in in_space if knob in tried - judged),
+        not_reached=tuple(knob for knob in in_space if knob not in tried),
+        nothing_tried="" if tried.intersection(in_space) else _why_nothing_tried(state),
         cannot_matter=state.cannot_matter,
         runs=len(trials),
         core_hours=core_hours(trials, situation),
@@ -111,7 +114,8 @@ def write_results(state: TuneState, host: Host, elapsed_s: float) -> Tuned:
         split=split,
     )
     result = with_afterwards(result, state)
-    _write_page(directory, result, trials)
+    with writing(directory / "report.html", "name another directory with --store"):
+        write_whole(directory / "report.html", tuned_html(result, trials, __version__).encode())
     if not state.interrupted:
         state.log.append("finished", {"result": tuned_json(result)})
     return result
@@ -146,10 +150,6 @@ def _rejected(state: TuneState) -> tuple[Rejected, ...]:
     return tuple(Rejected(what, why) for what, why in state.rejected.items() if what not in left_out)
 
 
-def _machine_line(machine: Machine) -> str:
-    return f"{machine.host_name}: {machine.usable_cpu_count} CPUs, {machine.cpu.model} ({machine.cpu.target})"
-
-
 def _best(evidence: Sequence[Evidence]) -> Evidence | None:
     """Return the evidence to report: proved faster with the highest lower bound, else the largest ratio."""
     faster = [candidate for candidate in evidence if candidate.verdict is Verdict.FASTER]
@@ -180,21 +180,9 @@ def _timings(evidence: Evidence | None, state: TuneState) -> tuple[Timing, Timin
     return timing(originals), timing(candidates)
 
 
-def _tried(state: TuneState, trials: Sequence[Trial]) -> tuple[str, ...]:
-    """Return the knobs of the space that a run has set."""
-    names = {name for trial in trials for name, _ in trial.configuration.items}
-    return tuple(dimension.knob for dimension in state.space.dimensions if dimension.knob in names)
-
-
-def _unjudged(state: TuneState, trials: Sequence[Trial]) -> tuple[str, ...]:
-    """Return the knobs of which every run differed in its output, so that no time could be compared."""
-    judged = {
-        name
-        for trial in trials
-        if trial.outcome not in (Outcome.DIFFERENT, Outcome.INTERRUPTED)
-        for name, _ in trial.configuration.items
-    }
-    return tuple(name for name in _tried(state, trials) if name not in judged)
+def _knobs_of(trials: Iterable[Trial]) -> set[str]:
+    """Return the knobs that a run has set."""
+    return {name for trial in trials for name, _ in trial.configuration.items}
 
 
 def _as_it_is(trials: Sequence[Trial]) -> list[float]:
@@ -271,9 +259,3 @@ def _resume_options(request: TuneRequest, directory: Path) -> tuple[str, ...]:
     store = directory.parent.absolute()
     named = () if store == default_store().absolute() else ("--store", str(store))
     return (*(("--submit",) if request.into is not None else ()), "--resume", *named)
-
-
-def _write_page(directory: Path, result: Tuned, trials: tuple[Trial, ...]) -> None:
-    path = directory / "report.html"
-    with writing(path, "name another directory with --store"):
-        write_whole(path, tuned_html(result, trials, __version__).encode())

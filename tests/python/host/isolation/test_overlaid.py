@@ -15,7 +15,7 @@ from mpiric.host.isolation import copying
 from mpiric.host.isolation.overlaid import why_no_overlay
 from mpiric.host.isolation.trial_area import PREFIX
 from mpiric.host.isolation.working_copies import CopyPolicy, WorkingCopies
-from mpiric.host.processes.execution import Runner
+from mpiric.host.processes.execution import Runner, Workspace
 from mpiric.model.errors import MpiricError, NoRoomError
 from mpiric.model.launch import Launch
 
@@ -137,7 +137,7 @@ def overlaid(work, tmp_path):
 def run_in(copies: WorkingCopies, runner: Runner, place: Path, script: str) -> str:
     directory = copies.fresh()
     launch, output = Launch(("/bin/sh", "-c", script), "/"), place / "out"
-    runner.execute(launch, os.environ, directory.path, output, output, 60, mount=directory.mount)
+    runner.execute(launch, os.environ, Workspace(directory.path, output, output, directory.mount), 60)
     return output.read_text()
 
 
@@ -229,14 +229,14 @@ import os, sys
 from pathlib import Path
 sys.path.insert(0, {str(ATTACKS.parents[2])!r})
 from mpiric.host.isolation.working_copies import CopyPolicy, WorkingCopies
-from mpiric.host.processes.execution import Runner
+from mpiric.host.processes.execution import Runner, Workspace
 from mpiric.model.launch import Launch
 runner = Runner()
 copies = WorkingCopies(Path({str(work)!r}), Path({str(tmp_path / "store")!r}), CopyPolicy(mounter=runner))
 directory = copies.__enter__().fresh()
 kill = f"echo x > in.dat; kill -9 {{os.getpid()}}; sleep 60"
 launch = Launch(("/bin/sh", "-c", kill), "/")
-runner.execute(launch, os.environ, directory.path, "/dev/null", "/dev/null", 60, mount=directory.mount)
+runner.execute(launch, os.environ, Workspace(directory.path, *["/dev/null"] * 2, directory.mount), 60)
 """
     subprocess.run([sys.executable, "-c", script], check=False)
     assert (work / "in.dat").read_text() == "original"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mpiric.host.processes.execution import Runner
+from mpiric.host.processes.execution import Runner, Workspace
 from mpiric.model.errors import MpiricError, NoRoomError
 from mpiric.model.launch import Launch
 from mpiric.model.trial import Outcome
@@ -45,7 +45,7 @@ def test_output_and_errors_go_to_their_own_files(bench):
 def test_output_and_errors_may_share_a_file(bench):
     launch = Launch(("sh", "-c", "echo out; echo err >&2"), "")
     both = bench.path / "both"
-    bench.runner.execute(launch, bench.environment, bench.path, both, both, 30)
+    bench.runner.execute(launch, bench.environment, Workspace(bench.path, both, both), 30)
     assert both.read_text() == "out\nerr\n"
 
 
@@ -85,7 +85,8 @@ def test_pwd_follows_the_directory(bench):
 def test_a_variable_that_the_launch_unsets_is_absent(bench):
     bench.environment["TO_GO"] = "1"
     launch = Launch(("sh", "-c", "echo ${TO_GO-gone}"), "", unset=("TO_GO",))
-    bench.runner.execute(launch, bench.environment, bench.path, bench.path / "stdout", os.devnull, 30)
+    workspace = Workspace(bench.path, bench.path / "stdout", os.devnull)
+    bench.runner.execute(launch, bench.environment, workspace, 30)
     assert bench.stdout == "gone\n"
 
 
@@ -139,8 +140,9 @@ def test_a_missing_working_directory_is_an_error(bench):
 
 
 def test_output_that_cannot_be_opened_is_an_error_with_a_hint(bench):
+    workspace = Workspace(bench.path, bench.path / "no/such", os.devnull)
     with pytest.raises(NoRoomError) as raised:
-        bench.runner.execute(Launch(("true",), ""), {}, bench.path, bench.path / "no/such", os.devnull, 30)
+        bench.runner.execute(Launch(("true",), ""), {}, workspace, 30)
     assert raised.value.hint
 
 
@@ -178,7 +180,10 @@ def test_a_program_that_prints_too_much_is_ended_with_the_reason(bench):
     with Runner(grace_s=1.0, output_limit_bytes=1 << 20) as runner:
         launch = Launch(("sh", "-c", "exec yes"), "")
         execution = runner.execute(
-            launch, bench.environment, bench.path, bench.path / "stdout", bench.path / "stderr", 60
+            launch,
+            bench.environment,
+            Workspace(bench.path, bench.path / "stdout", bench.path / "stderr"),
+            60,
         )
     assert (execution.outcome, execution.reason) == (
         Outcome.FAILED,
@@ -190,7 +195,7 @@ def test_two_runners_work_at_once(bench, tmp_path):
     def run_named(name: str, executions: dict[str, str]) -> None:
         with Runner() as runner:
             launch = Launch(("sh", "-c", f"sleep 0.3; echo {name}"), "")
-            runner.execute(launch, bench.environment, tmp_path, tmp_path / name, os.devnull, 60)
+            runner.execute(launch, bench.environment, Workspace(tmp_path, tmp_path / name, os.devnull), 60)
         executions[name] = (tmp_path / name).read_text()
 
     executions: dict[str, str] = {}

@@ -27,12 +27,12 @@ DAEMON = (
 )
 DRIVER = """
 import os, sys
-from mpiric.host.processes.execution import Runner
+from mpiric.host.processes.execution import Runner, Workspace
 from mpiric.model.launch import Launch
 with Runner(grace_s=1.0) as runner:
     path = sys.argv[1]
     launch = Launch(tuple(sys.argv[2:]), "")
-    execution = runner.execute(launch, dict(os.environ), path, path + "/out", path + "/err", None)
+    execution = runner.execute(launch, dict(os.environ), Workspace(path, path + "/out", path + "/err"), None)
     print(execution.outcome.value)
 """
 

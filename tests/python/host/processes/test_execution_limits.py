@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from mpiric.host.processes.execution import Workspace
 from mpiric.model.errors import NoRoomError
 from mpiric.model.launch import Launch
 
@@ -25,7 +26,9 @@ def small(tmp_path: Path):
 def test_output_that_does_not_fit_the_disk_is_an_error_with_a_hint(bench, small):
     launch = Launch(("sh", "-c", "yes | head -c 4000000"), "")
     with pytest.raises(NoRoomError, match="is full") as raised:
-        bench.runner.execute(launch, bench.environment, bench.path, small / "out", small / "err", 60)
+        bench.runner.execute(
+            launch, bench.environment, Workspace(bench.path, small / "out", small / "err"), 60
+        )
     assert raised.value.hint
 
 
@@ -50,7 +53,7 @@ def test_a_file_size_limit_is_named_as_the_signal_it_sends(bench):
 def test_an_ordinary_user_sees_ranks_and_leaves_nothing(bench, as_nobody):
     script = """
         import os, tempfile
-        from mpiric.host.processes.execution import Runner
+        from mpiric.host.processes.execution import Runner, Workspace
         from mpiric.model.launch import Launch
         with Runner(grace_s=1.0) as runner, tempfile.TemporaryDirectory() as path:
             os.mkfifo(path + "/seen")
@@ -59,8 +62,9 @@ def test_an_ordinary_user_sees_ranks_and_leaves_nothing(bench, as_nobody):
                 if ranks:
                     with open(os.open(path + "/seen", os.O_RDWR), "w") as file:
                         file.write("\\n")
-            files = path + "/o", path + "/e"
-            run = runner.execute(launch, dict(os.environ), path, *files, 240, on_sample=look)
+            runner.on_sample = look
+            workspace = Workspace(path, path + "/o", path + "/e")
+            run = runner.execute(launch, dict(os.environ), workspace, 240)
             print(run.outcome.value, len(run.ranks), *run.strays)
     """
     done = as_nobody(script, MPIRIC_TEST_TAG=bench.tag)

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from mpiric.host.processes.execution import Runner
+from mpiric.host.processes.execution import Runner, Workspace
 from mpiric.model.launch import Launch
 from mpiric.model.trial import Outcome
 
@@ -31,7 +31,7 @@ def run_signalled(tmp_path, status: int):
     threading.Thread(target=send, daemon=True).start()
     launch = Launch((sys.executable, "-c", _PROGRAM, str(status)), str(tmp_path))
     with Runner() as runner:
-        return runner.execute(launch, os.environ, tmp_path, tmp_path / "out", tmp_path / "err", 60)
+        return runner.execute(launch, os.environ, Workspace(tmp_path, tmp_path / "out", tmp_path / "err"), 60)
 
 
 @pytest.mark.parametrize(("status", "outcome"), [(0, Outcome.OK), (7, Outcome.INTERRUPTED)])

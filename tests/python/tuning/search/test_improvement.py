@@ -5,8 +5,7 @@ from math import log
 import numpy as np
 import pytest
 
-from mpiric.tuning.search.effects import Effects, Sizes
-from mpiric.tuning.search.improvement import expected_improvement
+from mpiric.tuning.search.effects import Effects, Sizes, expected_improvement
 from mpiric.tuning.search.space import Dimension, Point, SearchSpace
 
 SPACE = SearchSpace((Dimension("a", ("on",), 0.5), Dimension("b", ("on",), 0.5)))

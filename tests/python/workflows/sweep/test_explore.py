@@ -18,7 +18,7 @@ from mpiric.workflows.sweep import explore as sweep_explore
 from mpiric.workflows.sweep import launch as sweep_launch
 from mpiric.workflows.sweep import sweep
 from mpiric.workflows.sweep.estimate import Costs
-from mpiric.workflows.sweep.explore import Effort, explore, measure
+from mpiric.workflows.sweep.explore import Measurer, measure
 from mpiric.workflows.sweep.launch import LaunchResult, launches
 from mpiric.workflows.sweep.log import Log
 from mpiric.workflows.sweep.plan import SweepPlan
@@ -47,7 +47,7 @@ def no_run(run: Run) -> Trial:
 
 
 def explored(plan: SweepPlan, log: Log) -> None:
-    drive(explore(plan, log, silent, Effort()), no_run)
+    drive(Measurer(plan, log).explore(), no_run)
 
 
 @dataclass
@@ -148,7 +148,7 @@ def test_a_candidate_that_hangs_while_it_is_confirmed_is_not_chosen(
     log = log_of(tmp_path)
     explored(prepared(tmp_path), log)
     scripted_launches.bad = ("reduce library:tree",)
-    drive(sweep_explore.confirm(prepared(tmp_path), log, silent, Effort()), no_run)
+    drive(Measurer(prepared(tmp_path), log).confirm(), no_run)
     assert list(log.excluded) == ["reduce library:tree"]
     assert {point.candidate for point in log.fresh if point.subject == REDUCE} == {"library"}
     assert {point.candidate for point in log.fresh if point.subject == BCAST} == {"library", "library:ring"}
@@ -197,9 +197,9 @@ def test_a_candidate_that_the_budget_cuts_short_is_not_excluded(
     scripted_launches.bad = ("bcast library",)
     within = prepared(tmp_path)
     within = replace(within, request=replace(within.request, budget_s=0.2))
-    effort = measure(within, LocalHost(), log, silent, silent)
+    measurer = measure(within, LocalHost(), log, silent, silent)
     assert max(scripted_launches.limits) < 11
-    assert (log.excluded, effort.points > 0) == ({}, True)
+    assert (log.excluded, measurer.points > 0) == ({}, True)
 
 
 def test_blocking_forms_share_no_launch_with_others_but_for_the_library_alone() -> None:

@@ -17,7 +17,6 @@ from mpiric.tuning.policy.sampling import Subject, SweepPoint
 from mpiric.tuning.store.lock import Lock
 from mpiric.workflows.policies.export import of_library
 from mpiric.workflows.submit.array_rounds import ArrayRound
-from mpiric.workflows.sweep import array as sweep_rounds
 from mpiric.workflows.sweep import explore as sweep_explore
 from mpiric.workflows.sweep import plan as sweep_plan
 from mpiric.workflows.sweep import sweep
@@ -60,7 +59,7 @@ def test_gains_that_an_interrupted_sweep_has_not_confirmed_are_left_open(tmp_pat
 
     monkeypatch.setattr(sweep_explore, "measure_points", answers)
     with monkeypatch.context() as once:
-        once.setattr(sweep_explore, "confirm", interrupted)
+        once.setattr(sweep_explore.Measurer, "confirm", interrupted)
         result = sweep.sweep(prepared(tmp_path), LocalHost(), silent)
     assert {(key.candidate, key.decided) for key in result.learned.keys} == {("library", False)}
     again = prepared(tmp_path)
@@ -121,7 +120,7 @@ def test_jobs_of_an_array_tell_each_other_what_they_gave_up(tmp_path: Path) -> N
     first.add(point, times(point))
     second.exclude("bcast", "own:good", "it hung")
     for _ in range(2):
-        sweep_rounds._collect(prepared(tmp_path), array_round)
+        sweep._collect(prepared(tmp_path), array_round)
         main = Log(tmp_path / "sweep.jsonl", prepared(tmp_path), resume=True)
         assert (main.measured, main.excluded) == ({}, {"bcast own:good": "it hung"})
 

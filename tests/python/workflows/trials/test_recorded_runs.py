@@ -9,7 +9,7 @@ from tests.support.scripted_runner import FAILS, INTERRUPTED, Behaviour
 
 from mpiric.host.host import Elf
 from mpiric.host.installation import native
-from mpiric.lab.recording import keep_small
+from mpiric.lab import recording
 from mpiric.model.errors import ProgramFailedError
 from mpiric.model.trial import Outcome, Phase
 
@@ -109,12 +109,13 @@ def test_a_resumed_tune_records_anew_and_leaves_no_more_than_before(tune):
     assert not before & set(records(tune))
 
 
-def test_of_large_records_the_last_ones_are_kept(tmp_path):
+def test_of_large_records_the_last_ones_are_kept(tmp_path, monkeypatch):
     for number in range(3):
         directory = tmp_path / f"original-{number}"
         directory.mkdir()
         (directory / "record.mpiric").write_bytes(bytes(1000))
-    keep_small(tmp_path, 2500)
+    monkeypatch.setattr(recording, "_KEPT_BYTES", 2500)
+    recording.keep_small(tmp_path)
     assert len(list(tmp_path.iterdir())) == 2
 
 

@@ -24,7 +24,7 @@ from mpiric.tuning.store.store import Store, TuneLog
 from mpiric.workflows.policies.files import all_learned, benchmark_file, learned_file, origins
 from mpiric.workflows.sweep import launch as sweep_launch
 from mpiric.workflows.sweep import plan as sweep_plan
-from mpiric.workflows.tune.benchmark import benchmark_remaining, that_matter, undecided
+from mpiric.workflows.tune.collectives import benchmark_remaining, that_matter, undecided
 
 FOUR = Shape(4, 2, 2)
 WORLD = Shape(4, 2, 2, "block", "0123456789abcdef")

@@ -8,9 +8,8 @@ from tests.support.behaviours import ALLREDUCE, CHURN, COMPUTES, HALO, behaviour
 from tests.support.situations import situation
 
 from mpiric.tuning.store.store import Store
-from mpiric.workflows.tune.order import SPACE, in_order, program_class
 from mpiric.workflows.tune.request import TuneRequest
-from mpiric.workflows.tune.space import requested_space
+from mpiric.workflows.tune.space import SPACE, in_order, program_class, requested_space
 
 ALLOCATES = doing(situation(), CHURN)
 

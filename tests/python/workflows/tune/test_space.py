@@ -8,13 +8,16 @@ from tests.support.situations import MPIS, machine, situation
 from mpiric.model.configuration import Configuration
 from mpiric.model.job import LaunchOption, Meaning
 from mpiric.model.situation import Tuner
-from mpiric.workflows.tune.space import is_worth_a_run, space_of
+from mpiric.workflows.tune.request import TuneRequest
+from mpiric.workflows.tune.space import is_worth_a_run, requested_space
 
 OPENMPI = next(library for library in MPIS if library.label == "openmpi-5.0.11")
 
 
 def _offered(nodes: int, *, site: bool) -> dict[str, tuple[str, ...]]:
-    space = space_of(situation(OPENMPI, ranks=4, nodes=nodes), site=site)
+    space = requested_space(
+        TuneRequest((), "", {}, try_all=True, site=site), situation(OPENMPI, ranks=4, nodes=nodes)
+    )
     return {dimension.knob: dimension.values for dimension in space.dimensions}
 
 
@@ -36,7 +39,8 @@ def test_current_settings_are_not_tried():
         LaunchOption(("--mca", *parameter), Meaning.MPI_PARAMETER, parameter)
         for parameter in parameters.items()
     )
-    tried = {dimension.knob for dimension in space_of(situation(OPENMPI, options=set_so)).dimensions}
+    space = requested_space(TuneRequest((), "", {}, try_all=True), situation(OPENMPI, options=set_so))
+    tried = {dimension.knob for dimension in space.dimensions}
     assert "node-transport" not in tried
     assert "network-library" in tried
 

@@ -200,11 +200,8 @@ def test_a_second_tune_starts_from_the_answer_of_the_first(tune):
     tune.runner.settings = {"huge-pages": Behaviour(0.8)}
     first = tune(max_runs=80)
     before = len(tune.runner.launches)
-    tune(max_runs=80)
-    logs = sorted((tune.place / "store").glob("*/events.jsonl"))
-    searched = [
-        trial for trial in read_log(logs[-1]).trials if trial.phase is Phase.SEARCH and trial.configuration
-    ]
+    log = read_log(Path(tune(max_runs=80).store) / "events.jsonl")
+    searched = [trial for trial in log.trials_of(Phase.SEARCH) if trial.configuration]
     assert len(tune.runner.launches) > before
     assert searched[0].configuration == first.evidence.configuration
 

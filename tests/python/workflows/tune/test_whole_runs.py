@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from mpiric.tuning.equivalence.not_a_number import NanWatch, first_nan
-from mpiric.tuning.equivalence.whole_runs import WholeOutput, whole_disagreement
+from mpiric.workflows.tune.finish import WholeOutput, whole_disagreement
 
 
 @pytest.fixture

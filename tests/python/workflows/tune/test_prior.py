@@ -2,7 +2,7 @@
 
 import pytest
 
-from mpiric.tuning.prior import PastTune, likelihood, worth
+from mpiric.workflows.tune.space import PastTune, likelihood, worth
 
 BOTH = frozenset({"binding", "malloc"})
 

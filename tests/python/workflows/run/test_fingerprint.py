@@ -1,5 +1,5 @@
 from mpiric.model.recipe import Fingerprint
-from mpiric.tuning.fingerprint import Severity, differences, fits
+from mpiric.workflows.run.recipe_choice import differences, fits
 
 HERE = Fingerprint(
     {"cpu": "icelake", "cores": "2"},
@@ -23,20 +23,20 @@ def test_the_same_place_has_no_differences() -> None:
 
 def test_another_machine_warns() -> None:
     changes = differences(_changed(machine__cpu="zen4"), HERE)
-    assert [(d.field, d.then, d.now, d.severity) for d in changes] == [
-        ("machine.cpu", "zen4", "icelake", Severity.WARN)
+    assert [(d.field, d.then, d.now, d.refuses) for d in changes] == [
+        ("machine.cpu", "zen4", "icelake", False)
     ]
 
 
 def test_another_implementation_refuses() -> None:
     then = _changed(mpi__implementation="mpich", machine__cpu="zen4")
-    assert [difference.severity for difference in differences(then, HERE)] == [Severity.REFUSE, Severity.WARN]
+    assert [difference.refuses for difference in differences(then, HERE)] == [True, False]
     assert fits(then, HERE) is None
 
 
 def test_another_minor_version_warns_and_another_major_version_refuses() -> None:
-    assert differences(_changed(mpi__version="5.0.1"), HERE)[0].severity is Severity.WARN
-    assert differences(_changed(mpi__version="4.1.4"), HERE)[0].severity is Severity.REFUSE
+    assert differences(_changed(mpi__version="5.0.1"), HERE)[0].refuses is False
+    assert differences(_changed(mpi__version="4.1.4"), HERE)[0].refuses is True
 
 
 def test_a_field_that_is_only_on_one_side_is_a_difference() -> None:

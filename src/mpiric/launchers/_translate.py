@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from mpiric.launchers._arguments import parse_option
 from mpiric.launchers._dialect import Dialect, Facet, Words
-from mpiric.launchers._edit import identity, known, twin
+from mpiric.launchers._draft import identity, known, twin
 from mpiric.launchers._hosts import host_facets, read_hosts, seated
-from mpiric.launchers._options import parse_option
 from mpiric.launchers._registry import dialects
 from mpiric.model.errors import MismatchError
 from mpiric.model.job import Job, LaunchOption, Meaning, Segment

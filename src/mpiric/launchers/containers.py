@@ -157,8 +157,8 @@ def engines() -> dict[str, Engine]:
     variables" and "Bind mounts"; podman-run(1); docker run reference.
     """
     # Apptainer passes the host's environment inside, except for variables that the image or --cleanenv hides.
-    # APPTAINERENV_X sets X in any case, accepts values with commas (at which --env splits), and does not apply
-    # LD_PRELOAD to the engine itself. SingularityCE and old Singularity differ by the prefix.
+    # APPTAINERENV_X sets X in any case, accepts values with commas (at which --env splits), and leaves the
+    # LD_PRELOAD of the engine itself as it is. SingularityCE and old Singularity differ by the prefix.
     apptainer = prefixed_engine("apptainer", "APPTAINERENV_")
     singularity = prefixed_engine("singularity", "SINGULARITYENV_")
     charliecloud = option_engine(  # passes the host's environment inside; --set-env overrides it

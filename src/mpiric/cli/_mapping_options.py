@@ -14,8 +14,7 @@ from mpiric.mapping.patterns import grid_graph, lines_graph, parse_extents
 from mpiric.mapping.read import read_graph
 from mpiric.model.errors import MpiricError
 from mpiric.model.host_list import hosts_of
-from mpiric.model.machine_slots import MachineSlots
-from mpiric.model.rank_graph import RankGraph
+from mpiric.model.mapping import MachineSlots, RankGraph
 from mpiric.workflows.mapping.machine import HERE, MachineRequest
 
 _LINES = {"rows": (1,), "columns": (0,), "rows,columns": (0, 1), "pencils": (0, 1)}

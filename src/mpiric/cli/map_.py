@@ -31,8 +31,7 @@ from mpiric.mapping.read import read_numbers
 from mpiric.model.amount import parse_duration
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, writing
-from mpiric.model.mapped_ranks import Mapped
-from mpiric.model.rank_graph import Weights
+from mpiric.model.mapping import Mapped, Weights
 from mpiric.report.rank_order_pictures import mapped_html, mapped_picture
 from mpiric.report.rank_order_text import mapped_json, mapped_text
 from mpiric.workflows.mapping.machine import (

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
+from mpiric.model.launch import Spelling
 from mpiric.model.situation import Situation
-from mpiric.model.spelling import Spelling
 
 
 def no_runtime(situation: Situation) -> str:

@@ -1,7 +1,7 @@
 """Transports that may carry a job's messages, derived from library, settings and loaded components."""
 
 from mpiric.knobs._shared_memory import shared_memory_is_off
-from mpiric.model.behaviour import Carriers
+from mpiric.model.profile import Carriers
 from mpiric.model.situation import Situation
 
 _EVERYWHERE = frozenset({"node", "network"})

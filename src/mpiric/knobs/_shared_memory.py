@@ -2,7 +2,7 @@
 
 import re
 
-from mpiric.model.capabilities import NodeSetting
+from mpiric.model.mpi_library import NodeSetting
 from mpiric.model.situation import Situation
 
 

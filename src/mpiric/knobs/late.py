@@ -10,8 +10,8 @@ from mpiric.knobs._by_runtime import by_the_runtime, no_runtime
 from mpiric.knobs._outputs import output_system
 from mpiric.model.amount import share, size
 from mpiric.model.knob import Bytes, FilesEffect, Knob, Skip, Try, parse_bytes
+from mpiric.model.launch import Spelling
 from mpiric.model.situation import Situation
-from mpiric.model.spelling import Spelling
 
 _KIB, _MIB = 1 << 10, 1 << 20
 _SIZES = Bytes(16 * _KIB, 64 * _MIB)

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Protocol
 
 from mpiric.host.host import Host
-from mpiric.model.allocation import Allocation
 from mpiric.model.amount import counted
+from mpiric.model.batch import Allocation
 from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import ExitCode, MpiricError

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from re import fullmatch
 
 from mpiric.launchers._dialect import Dialect, Option, words
+from mpiric.model.amount import count_of
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 from mpiric.model.job import LaunchOption, Meaning
-from mpiric.model.numbers_in_text import count_of
 
 
 @dataclass(frozen=True)

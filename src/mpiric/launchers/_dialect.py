@@ -7,12 +7,12 @@ as ``DIALECT``. HostFormat is the syntax of hosts with their slots in lists and 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 
+from mpiric.model.amount import count_of
 from mpiric.model.dataclass import dataclass
 from mpiric.model.job import HostSlots, Job, LauncherTraits, LaunchOption, Meaning
-from mpiric.model.numbers_in_text import count_of
+from mpiric.model.launch import Spelling
 from mpiric.model.placement import Emission, Plan
 from mpiric.model.situation import Situation
-from mpiric.model.spelling import Spelling
 
 
 def words(text: str) -> tuple[str, ...]:

@@ -26,12 +26,12 @@ from mpiric.launchers._emission import (
     shared_variables,
 )
 from mpiric.launchers._spellers import by_variable, cores_for, crowded, ranks_on_each, route_speller
+from mpiric.model.amount import count_of
 from mpiric.model.dataclass import dataclass
 from mpiric.model.job import HostSlots, Job, LaunchOption, Meaning
-from mpiric.model.numbers_in_text import count_of
+from mpiric.model.launch import Spelling
 from mpiric.model.placement import Emission, Plan, Seat
 from mpiric.model.situation import Situation
-from mpiric.model.spelling import Spelling
 
 _NAMES = words("mpirun mpiexec orterun prterun prun mpirun.openmpi mpiexec.openmpi shmemrun oshrun")
 

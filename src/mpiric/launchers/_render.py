@@ -24,8 +24,7 @@ from mpiric.launchers._variables import rank_value, set_variables, unset_variabl
 from mpiric.launchers.containers import bind_paths
 from mpiric.model.errors import MismatchError
 from mpiric.model.job import Job, LaunchOption, Meaning
-from mpiric.model.launch import Launch, Setting
-from mpiric.model.spelling import Spelling
+from mpiric.model.launch import Launch, Setting, Spelling
 
 Spelled = tuple[str, str, Spelling]  # knob, value, spelling
 

@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping
 from mpiric.launchers._dialect import Speller, Words
 from mpiric.launchers._hosts import names_speller
 from mpiric.launchers._registry import dialects
-from mpiric.model.numbers_in_text import count_of
+from mpiric.model.amount import count_of
+from mpiric.model.launch import Spelling
 from mpiric.model.situation import Situation
-from mpiric.model.spelling import Spelling
 
 
 def by_word(keywords: Mapping[str, str], write: Callable[[str], Words]) -> Speller:

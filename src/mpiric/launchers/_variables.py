@@ -17,9 +17,9 @@ from mpiric.launchers._draft import (
 )
 from mpiric.launchers._registry import dialects
 from mpiric.launchers.containers import container_variables, into_containers, map_containers
+from mpiric.model.amount import number_of
 from mpiric.model.job import Job, Meaning
 from mpiric.model.launch import Setting
-from mpiric.model.numbers_in_text import number_of
 
 # The dynamic linker applies these in each program that has them, including the launcher.
 _FOR_RANKS_ONLY = frozenset({"LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT"})

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from mpiric.launchers._dialect import Dialect, Grammar, Option, assignment, flags, separate, valued
 from mpiric.launchers._emission import PROGRAM, REPEATED, fillings, openmp_variables, shared_variables
 from mpiric.launchers._spellers import by_depth, by_word, ranks_per_node
+from mpiric.model.amount import version_by
 from mpiric.model.job import Meaning
+from mpiric.model.launch import Spelling
 from mpiric.model.machine import Level
-from mpiric.model.numbers_in_text import version_by
 from mpiric.model.placement import Emission, HugePages, Plan
 from mpiric.model.situation import Situation
-from mpiric.model.spelling import Spelling
 
 _BINDING = {"none": "none", "core": "cpu", "numa": "numa_node"}
 

@@ -37,12 +37,12 @@ from mpiric.launchers._emission import (
     ranks_in_all,
 )
 from mpiric.launchers._spellers import by_variable, by_word, cores_for, ranks_on_each, route_speller
+from mpiric.model.amount import count_of, version_by
 from mpiric.model.job import LaunchOption, Meaning
+from mpiric.model.launch import Spelling
 from mpiric.model.machine import Level
-from mpiric.model.numbers_in_text import count_of, version_by
 from mpiric.model.placement import Emission, Plan
 from mpiric.model.situation import Situation
-from mpiric.model.spelling import Spelling
 
 GRAMMAR = Grammar(equals=True, fold_case=True, long_after_one_dash=True, pair_in_one_word=True)
 

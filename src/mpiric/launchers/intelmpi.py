@@ -12,12 +12,12 @@ from mpiric.launchers._dialect import Dialect, Option, Speller, Words, flags, pl
 from mpiric.launchers._emission import PROGRAM, REPEATED, hosts_with_ranks, openmp_variables, shared_variables
 from mpiric.launchers._spellers import route_speller
 from mpiric.launchers.hydra import GRAMMAR, HOSTS, OPTIONS, SPELLINGS, WRITE
+from mpiric.model.amount import count_of, version_by
 from mpiric.model.job import Meaning
-from mpiric.model.numbers_in_text import count_of, version_by
+from mpiric.model.launch import Spelling
 from mpiric.model.placement import Emission, Plan
 from mpiric.model.pu_set import pu_mask
 from mpiric.model.situation import Situation
-from mpiric.model.spelling import Spelling
 
 _DOMAINS = {"core": "core", "l3": "cache3", "numa": "numa", "package": "socket"}
 _ORDERS = {"compact": "compact", "spread-numa": "scatter", "spread-package": "scatter"}

@@ -18,9 +18,9 @@ from mpiric.launchers._openmpi import (
     uneven,
     words_for_hosts,
 )
+from mpiric.model.amount import version_by
 from mpiric.model.job import Meaning
 from mpiric.model.machine import Level
-from mpiric.model.numbers_in_text import version_by
 from mpiric.model.placement import Emission, Plan
 from mpiric.model.pu_set import pu_list
 

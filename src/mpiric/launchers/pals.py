@@ -21,8 +21,8 @@ from mpiric.launchers._dialect import (
 )
 from mpiric.launchers._emission import bound_inside, hosts_with_ranks, openmp_variables, ranks_in_all
 from mpiric.launchers._spellers import by_depth, by_word
+from mpiric.model.amount import version_by
 from mpiric.model.job import Meaning
-from mpiric.model.numbers_in_text import version_by
 from mpiric.model.placement import Emission, Plan
 from mpiric.model.pu_set import pu_list
 

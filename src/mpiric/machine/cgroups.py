@@ -6,8 +6,8 @@ Limits of all levels from the group of the process up to the root apply; the tig
 from collections.abc import Iterator
 
 from mpiric.host.host import Host
+from mpiric.model.amount import number_of
 from mpiric.model.dataclass import dataclass
-from mpiric.model.numbers_in_text import number_of
 from mpiric.model.pu_set import parse_pu_list
 
 _NO_LIMIT = 1 << 60  # version 1 writes a number near 2^63 for "none"

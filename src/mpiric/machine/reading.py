@@ -19,8 +19,8 @@ from mpiric.machine.system import (
     read_system,
 )
 from mpiric.machine.topology import topology_of
+from mpiric.model.amount import number_of
 from mpiric.model.machine import Compiler, FileSystem, Limits, Machine, Memory, Pages
-from mpiric.model.numbers_in_text import number_of
 from mpiric.model.pu_set import parse_pu_list
 from mpiric.storage import read_mounts, read_storage
 

@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 
 from mpiric.host.host import Host
+from mpiric.model.amount import number_of
 from mpiric.model.machine import Cache, Core, NumaNode, Topology
-from mpiric.model.numbers_in_text import number_of
 from mpiric.model.pu_set import parse_pu_list
 
 _CPUS = "/sys/devices/system/cpu"

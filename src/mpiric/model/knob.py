@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 
 from mpiric.model.dataclass import dataclass
+from mpiric.model.launch import Spelling
 from mpiric.model.situation import Situation
-from mpiric.model.spelling import Spelling
 
 FILES = "io"  # family of the knobs for files, and name of the group of all knobs that affect files
 # Knobs of earlier versions, removed because they made no program faster. Recipes may still name them.

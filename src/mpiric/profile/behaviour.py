@@ -4,9 +4,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from mpiric.model.behaviour import Behaviour, Carriers, CollectiveCalls
 from mpiric.model.policy import BLOCKING
-from mpiric.model.profile import Profile
+from mpiric.model.profile import Behaviour, Carriers, CollectiveCalls, Profile
 from mpiric.model.record import CallCell, RankRecord, RankState, Record
 from mpiric.profile.cells import bin_bounds, counted, mpi_s
 from mpiric.profile.message_sizes import most_on_node, sizes_by_reach

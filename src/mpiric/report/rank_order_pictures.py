@@ -10,9 +10,7 @@ from markupsafe import Markup
 from mpiric import __version__
 from mpiric.model.amount import size
 from mpiric.model.dataclass import dataclass
-from mpiric.model.machine_slots import MachineSlots
-from mpiric.model.mapped_ranks import Mapped
-from mpiric.model.rank_graph import Numbers, RankGraph, Weights
+from mpiric.model.mapping import MachineSlots, Mapped, Numbers, RankGraph, Weights
 from mpiric.report._pages import page
 from mpiric.report.rank_order_text import mapped_text
 

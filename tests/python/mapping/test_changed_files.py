@@ -16,8 +16,7 @@ from mpiric.mapping.machines.yaml_file import parse_machine_yaml
 from mpiric.mapping.networks import parse_network
 from mpiric.mapping.read import read_matrix_market, read_metis, read_numpy, read_text_matrix
 from mpiric.model.errors import MpiricError
-from mpiric.model.machine_slots import MachineSpec
-from mpiric.model.rank_graph import RankGraph
+from mpiric.model.mapping import MachineSpec, RankGraph
 
 QUICK = settings(
     deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]

@@ -13,7 +13,7 @@ from mpiric.mapping.machines.switches import parse_slurm_topology
 from mpiric.mapping.machines.yaml_file import parse_machine_yaml
 from mpiric.mapping.networks import parse_network
 from mpiric.model.errors import MpiricError
-from mpiric.model.machine_slots import MachineSpec
+from mpiric.model.mapping import MachineSpec
 
 TOPOLOGY = """\
 # two leaves

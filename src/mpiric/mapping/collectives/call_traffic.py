@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mpiric.model.dataclass import dataclass
-from mpiric.model.rank_graph import Numbers, Weights
+from mpiric.model.mapping import Numbers, Weights
 
 
 @dataclass(frozen=True)

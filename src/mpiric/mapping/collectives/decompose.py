@@ -10,8 +10,7 @@ from mpiric.mapping.collectives.algorithms import ALGORITHMS
 from mpiric.mapping.collectives.call_traffic import CallTraffic, all_pairs
 from mpiric.mapping.collectives.choice import WITHIN_NODES, library_choice
 from mpiric.model.dataclass import dataclass
-from mpiric.model.mapped_ranks import CollectiveModel
-from mpiric.model.rank_graph import Numbers, Weights
+from mpiric.model.mapping import CollectiveModel, Numbers, Weights
 from mpiric.model.record import CommunicatorRow, Record
 
 _NAME = re.compile(r"P?MPI_I?(?P<collective>[A-Za-z_]+?)(_init)?(_c)?")

@@ -7,8 +7,7 @@ import numpy as np
 from mpiric.mapping.machines.costs import level_cost, level_distance
 from mpiric.model.errors import MpiricError
 from mpiric.model.machine import Topology
-from mpiric.model.machine_slots import MachineSlots, MachineSpec, RoutedNetwork
-from mpiric.model.rank_graph import Numbers, SlotTree
+from mpiric.model.mapping import MachineSlots, MachineSpec, Numbers, RoutedNetwork, SlotTree
 
 _MOST_IN_MATRIX = 4096  # nodes of a torus
 _MOST_SLOTS = 2**26

@@ -8,7 +8,7 @@ from typing import Any
 from mpiric.model.errors import MpiricError
 from mpiric.model.fabric import PairClass
 from mpiric.model.json_text import parse_json
-from mpiric.model.machine_slots import LevelCost, MachineSpec
+from mpiric.model.mapping import LevelCost, MachineSpec
 
 # Defaults: shared memory of current servers, a network of 100 Gbit/s.
 _INSIDE = {

@@ -14,8 +14,7 @@ from mpiric.mapping.networks._links import with_group_links
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 from mpiric.model.host_list import hosts_of
-from mpiric.model.machine_slots import RoutedNetwork, routed
-from mpiric.model.rank_graph import Numbers
+from mpiric.model.mapping import Numbers, RoutedNetwork, routed
 
 _PAIR = re.compile(r"(\w+)=(\S*)")
 _DEEPEST = 16

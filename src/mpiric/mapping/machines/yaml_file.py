@@ -23,7 +23,7 @@ from mpiric.mapping.machines.switches import network_of_switches
 from mpiric.mapping.networks import parse_network
 from mpiric.model.errors import MpiricError
 from mpiric.model.host_list import hosts_of
-from mpiric.model.machine_slots import LevelCost, MachineSpec, RoutedNetwork
+from mpiric.model.mapping import LevelCost, MachineSpec, RoutedNetwork
 
 _KEYS = ("nodes", "slots", "inside", "network", "switches", "at", "distances", "costs", "nics")
 _MOST_SLOTS = 2**16

@@ -8,7 +8,7 @@ from importlib import import_module
 
 from mpiric.mapping.networks._links import adaptive
 from mpiric.model.errors import MpiricError
-from mpiric.model.machine_slots import RoutedNetwork
+from mpiric.model.mapping import RoutedNetwork
 from mpiric.model.registry import modules_of
 
 _MOST = 2**20  # largest number of nodes

@@ -7,8 +7,7 @@ import numpy as np
 
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
-from mpiric.model.machine_slots import Routed, RoutedNetwork, routed
-from mpiric.model.rank_graph import Numbers, Weights
+from mpiric.model.mapping import Numbers, Routed, RoutedNetwork, Weights, routed
 
 _MOST_LINKS = 2**26
 

@@ -8,8 +8,7 @@ down.
 import numpy as np
 
 from mpiric.model.errors import MpiricError
-from mpiric.model.machine_slots import Routed, RoutedNetwork, routed
-from mpiric.model.rank_graph import Numbers
+from mpiric.model.mapping import Numbers, Routed, RoutedNetwork, routed
 
 KIND = "fat-tree"
 

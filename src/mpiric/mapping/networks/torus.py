@@ -6,8 +6,7 @@ Routing follows one dimension after the other in the shorter direction (upwards 
 import numpy as np
 
 from mpiric.model.errors import MpiricError
-from mpiric.model.machine_slots import Routed, RoutedNetwork, routed
-from mpiric.model.rank_graph import Numbers, Weights
+from mpiric.model.mapping import Numbers, Routed, RoutedNetwork, Weights, routed
 
 KIND = "torus"
 _MOST_DIMENSIONS = 8

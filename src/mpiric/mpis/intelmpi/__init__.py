@@ -3,8 +3,14 @@
 import re
 from dataclasses import replace
 
-from mpiric.model.capabilities import Capabilities, CollectiveComponents, NodeSetting
-from mpiric.model.mpi_library import AbiFamily, MpiPackage, WheelPart
+from mpiric.model.mpi_library import (
+    AbiFamily,
+    Capabilities,
+    CollectiveComponents,
+    MpiPackage,
+    NodeSetting,
+    WheelPart,
+)
 from mpiric.mpis import _ch4
 from mpiric.mpis._implementation import Implementation, Installation, Surroundings
 from mpiric.mpis.intelmpi.connections import ASK, recognise_connections

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from mpiric.model.file_rules import parse_hints
 from mpiric.model.knob import Spell, by_value, in_bytes, parse_bytes, plain, word
+from mpiric.model.launch import Spelling
 from mpiric.model.situation import Situation
-from mpiric.model.spelling import Spelling
 from mpiric.mpis import _fabrics
 from mpiric.mpis._file_hints import by_hint_file, hint_speller
 

@@ -3,8 +3,14 @@
 import re
 
 from mpiric.algorithms.library import version_numbers
-from mpiric.model.capabilities import Capabilities, CollectiveComponents, NodeSetting
-from mpiric.model.mpi_library import AbiFamily, MpiPackage, WheelPart
+from mpiric.model.mpi_library import (
+    AbiFamily,
+    Capabilities,
+    CollectiveComponents,
+    MpiPackage,
+    NodeSetting,
+    WheelPart,
+)
 from mpiric.mpis import _ch4, _fabrics
 from mpiric.mpis._implementation import Implementation, major
 from mpiric.mpis.mpich.connections import ASK, recognise_connections

@@ -2,9 +2,15 @@
 
 import re
 
-from mpiric.model.capabilities import Capabilities, CollectiveComponents, NodeSetting
-from mpiric.model.mpi_library import AbiFamily, MpiPackage, WheelPart
-from mpiric.model.numbers_in_text import version_by
+from mpiric.model.amount import version_by
+from mpiric.model.mpi_library import (
+    AbiFamily,
+    Capabilities,
+    CollectiveComponents,
+    MpiPackage,
+    NodeSetting,
+    WheelPart,
+)
 from mpiric.mpis._implementation import Implementation, Installation, Surroundings, major
 from mpiric.mpis.openmpi.connections import ASK, recognise_connections
 from mpiric.mpis.openmpi.spelling import SPELLERS

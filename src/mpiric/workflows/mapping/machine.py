@@ -17,8 +17,7 @@ from mpiric.mapping.machines.yaml_file import parse_machine_yaml
 from mpiric.mapping.networks import parse_network
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
-from mpiric.model.machine_slots import MachineSlots, MachineSpec
-from mpiric.model.rank_graph import Numbers, RankGraph
+from mpiric.model.mapping import MachineSlots, MachineSpec, Numbers, RankGraph
 from mpiric.model.rank_order import RankOrder
 from mpiric.workflows.mapping.record import RecordedTraffic
 

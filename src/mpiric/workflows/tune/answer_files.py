@@ -7,9 +7,9 @@ from statistics import median
 
 from mpiric.host.host import Host
 from mpiric.lab.recording import Recorded
-from mpiric.model.behaviour import Behaviour
 from mpiric.model.configuration import Configuration
 from mpiric.model.file_rules import parse_hints, parse_layouts, write_layout
+from mpiric.model.profile import Behaviour
 from mpiric.model.quoting import one_line
 from mpiric.model.storage import FileLayout
 from mpiric.model.trial import Outcome, Phase, Trial

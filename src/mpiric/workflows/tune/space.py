@@ -8,8 +8,8 @@ from mpiric.lab.render import can_be_written, spell
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.knob import Knob, Skip, Try
+from mpiric.model.launch import Weight
 from mpiric.model.situation import Situation
-from mpiric.model.spelling import Weight
 from mpiric.model.tuned import CannotMatter
 from mpiric.tuning.search.space import Dimension, SearchSpace
 from mpiric.workflows.tune.request import TuneRequest

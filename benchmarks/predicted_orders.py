@@ -23,7 +23,7 @@ import numpy as np
 from benchmarks._kept_rows import KeptRows, offer_parts
 from benchmarks._report import Result, options, run, tell
 from mpiric.host.facts.local import LocalHost
-from mpiric.mapping.machines.assemble import assemble
+from mpiric.mapping.machine_tree import assemble
 from mpiric.mapping.networks import parse_network
 from mpiric.mapping.objectives import predicted_time
 from mpiric.mapping.patterns import grid_graph, lines_graph

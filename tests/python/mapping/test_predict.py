@@ -7,7 +7,7 @@ import pytest
 
 from mpiric.mapping.engine import link_routes
 from mpiric.mapping.graph import graph_of
-from mpiric.mapping.machines.assemble import assemble
+from mpiric.mapping.machine_tree import assemble
 from mpiric.mapping.networks import parse_network
 from mpiric.mapping.objectives import link_use, objective_value, predicted_time
 from mpiric.model.mapping import LevelCost, MachineSpec, Mapped, OrderCost, OrderVerdict

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpiric.mapping.collectives.decompose import CollectiveTraffic, collective_traffic
+from mpiric.mapping.collective_traffic import CollectiveTraffic, collective_traffic
 from mpiric.mapping.graph import graph_of
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from tests.support.records import rank, record, sent
 
-from mpiric.mapping.machines.switches import parse_slurm_topology
+from mpiric.mapping.switches import parse_slurm_topology
 from mpiric.model.errors import MpiricError
 from mpiric.model.mapping import MachineSpec, Mapped, OrderProposal, hop_bytes, off_node_weight
 from mpiric.profile.analyse import analyse

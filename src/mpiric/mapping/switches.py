@@ -10,7 +10,7 @@ from dataclasses import field
 
 import numpy as np
 
-from mpiric.mapping.networks._links import with_group_links
+from mpiric.mapping.networks import with_group_links
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 from mpiric.model.host_list import hosts_of

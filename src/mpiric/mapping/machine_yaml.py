@@ -19,8 +19,8 @@ from typing import Any, NoReturn
 import numpy as np
 import yaml
 
-from mpiric.mapping.machines.switches import network_of_switches
 from mpiric.mapping.networks import parse_network
+from mpiric.mapping.switches import network_of_switches
 from mpiric.model.errors import MpiricError
 from mpiric.model.host_list import hosts_of
 from mpiric.model.mapping import LevelCost, MachineSpec, RoutedNetwork

@@ -2,8 +2,8 @@
 
 The algorithm of a call is the recorded one, else the one that the MPI library chooses by the thresholds in
 its source. MPICH: src/mpi/coll and the variables MPIR_CVAR_*_MSG_SIZE; Open MPI:
-coll_tuned_decision_fixed.c, with the thresholds of commutative operations. Intel MPI and other derivatives are
-assumed to choose as MPICH does.
+coll_tuned_decision_fixed.c, with the thresholds of commutative operations. Intel MPI and other derivatives
+are assumed to choose as MPICH does.
 """
 
 import re

@@ -5,8 +5,7 @@ from dataclasses import replace
 
 from mpiric import knobs, mpis
 from mpiric.fabric import library_output
-from mpiric.fabric.carriers import carriers
-from mpiric.fabric.probe import damaged, read_probe
+from mpiric.fabric.probe import carriers, damaged, read_probe
 from mpiric.host.host import Host
 from mpiric.host.installation.native import native_part
 from mpiric.lab.lab import drive

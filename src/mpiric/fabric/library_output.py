@@ -1,17 +1,19 @@
-"""UCX: ``UCX_LOG_LEVEL=info`` prints one line for each kind of connection that a worker makes.
-
-Example: ``intra-node cfg#2 tag(sysv/memory cma/memory)``. Each lane is TRANSPORT/DEVICE; the first one serves
-small messages. Older versions print no space before ``tag`` and do not name the kind of connection. Newer
-ones print a table per operation for ``UCX_PROTO_INFO``: message sizes, protocol, and lanes.
-"""
+"""Reports that libfabric and UCX, the layers below an MPI library, print about their transports."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from mpiric.model.fabric import PairClass, TransportPath, TransportReport
 
-ASK = {"UCX_LOG_LEVEL": "info", "UCX_PROTO_INFO": "y"}
+# Lines of libfabric: the provider in use, and the providers that were rejected.
+_OPENED = re.compile(r"fi_fabric_?\(\):\d+<info> (?:Opened fabric: (\S+)|Using (\S+) provider)")
+_REFUSED = re.compile(
+    r"::core:core:fi_getinfo_?\(\):\d+<\w+> fi_getinfo: provider (\S+) returned -\d+ \(([^)]*)\)"
+)
+_UNFIT = re.compile(r"<info> (no hfi device is found|no RDMA devices found|no PSM device is found)")
+_LAYERED = "ofi_rxm"
 
+_UCX_ASKED = {"UCX_LOG_LEVEL": "info", "UCX_PROTO_INFO": "y"}
 _LANES = re.compile(r"UCX +INFO +\S+ (self|intra-node|inter-node) cfg#\d+ ?(?:tag|am)\(([^)]*)\)")
 _VERSION = re.compile(r"UCX +INFO +Version (\S+)")
 _SETTINGS = re.compile(r"UCX_\* env variables?: (.*)")
@@ -21,7 +23,7 @@ _TAGGED = re.compile(
     r"(\(fast-completion\))? from host"
 )
 _LANE = re.compile(r"\b(\w+)/([\w.:]+)")
-_REQUESTED = tuple(f"{name}=" for name in ASK)
+_REQUESTED = tuple(f"{name}=" for name in _UCX_ASKED)
 _CLASSES = {
     "self": (PairClass.SELF,),
     "intra-node": (PairClass.SAME_NUMA, PairClass.SAME_NODE),
@@ -29,8 +31,55 @@ _CLASSES = {
 }
 
 
-def recognise(text: str) -> TransportReport:
-    """Report the lanes of the first connection of each kind, and between nodes the protocols by size."""
+def asking() -> dict[str, str]:
+    """Return the variables that make the layers print the transports they use."""
+    return {"FI_LOG_LEVEL": "info", **_UCX_ASKED}
+
+
+def read_report(text: str, library_report: TransportReport) -> TransportReport:
+    """Append the reports of all layers in an output to the report of the MPI library itself."""
+    return _joined(_joined(library_report, _libfabric(text)), _ucx(text))
+
+
+def _joined(first: TransportReport, second: TransportReport) -> TransportReport:
+    layer = ", ".join(part for part in (first.layer, second.layer) if part)
+    why = tuple(dict.fromkeys((*first.why, *second.why)))
+    return TransportReport(layer, _paths(first.paths, second.paths), why, first.provider or second.provider)
+
+
+def _paths(
+    first: Mapping[PairClass, TransportPath], second: Mapping[PairClass, TransportPath]
+) -> dict[PairClass, TransportPath]:
+    joined = dict(first)
+    for pair_class, path in second.items():
+        previous = joined.get(pair_class, TransportPath())
+        joined[pair_class] = TransportPath(
+            previous.transport or path.transport, previous.devices or path.devices
+        )
+    return joined
+
+
+def _libfabric(text: str) -> TransportReport:
+    """Return the provider of libfabric; a layered one is followed by the core provider that it opened."""
+    opened = [match[1] for match in _OPENED.findall(text) if match[1]]
+    if not opened:
+        return TransportReport()
+    core = [name for name in opened if not name.startswith(_LAYERED)]
+    provider = ";".join(dict.fromkeys([*core[-1:], *(name for name in opened if name == _LAYERED)]))
+    refused = {name: reason for name, reason in _REFUSED.findall(text) if name not in ("ofi_mrail", "lnx")}
+    why = [f"libfabric's provider {name} is rejected: {reason.lower()}" for name, reason in refused.items()]
+    why += dict.fromkeys(_UNFIT.findall(text))
+    return TransportReport("libfabric", {PairClass.OTHER_NODE: TransportPath(provider)}, tuple(why), provider)
+
+
+def _ucx(text: str) -> TransportReport:
+    """Report the lanes of UCX's first connection of each kind, and between nodes the protocols by size.
+
+    UCX prints a line for each kind of connection that a worker makes, for example ``intra-node cfg#2
+    tag(sysv/memory cma/memory)``. Each lane is TRANSPORT/DEVICE; the first one serves small messages. Older
+    versions print no space before ``tag`` and do not name the kind of connection. Newer ones print a table
+    per operation for ``UCX_PROTO_INFO``: message sizes, protocol, and lanes.
+    """
     paths: dict[PairClass, TransportPath] = {}
     for kind, lanes in _LANES.findall(text):
         pairs = [lane.split("/", 1) for lane in lanes.split() if "/" in lane]

@@ -15,7 +15,7 @@ from mpiric.model.situation import Situation
 from mpiric.mpis import _ch4, _fabrics
 from mpiric.mpis._file_hints import by_hint_file, hint_speller
 from mpiric.mpis._implementation import Implementation, major
-from mpiric.mpis.mpich.connections import ASK, recognise_connections
+from mpiric.mpis.mpich import ASK, recognise_connections
 
 _UNTRIED = {"node-buffers", "single-copy-threshold"}  # settings of ch4 that are untested with version 3
 

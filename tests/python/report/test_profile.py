@@ -17,8 +17,7 @@ from mpiric.model.finding import Finding
 from mpiric.model.machine import Core
 from mpiric.model.profile import Message, NodeTopology
 from mpiric.model.record import Region, Timeline
-from mpiric.profile.analyse import analyse
-from mpiric.profile.compare import compare
+from mpiric.profile.analyse import analyse, compare
 from mpiric.report.comparison_text import comparison_html
 from mpiric.report.profile_html import charts_library, in_script, profile_html
 from mpiric.report.profile_json import profile_json

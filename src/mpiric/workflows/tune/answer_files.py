@@ -14,7 +14,7 @@ from mpiric.model.quoting import one_line
 from mpiric.model.storage import FileLayout
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.model.tuned import FileTimes
-from mpiric.profile.hints import Hints, read_hints
+from mpiric.profile.files import Hints, read_hints
 from mpiric.storage import layouts_of
 from mpiric.workflows.tune.state import TuneState
 

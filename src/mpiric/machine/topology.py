@@ -1,4 +1,4 @@
-"""Topology of this machine, of a file, or of a synthetic description; without hwloc, the one of the kernel."""
+"""Topology of this machine, of a file, or of a synthetic description; without hwloc, from /sys."""
 
 import re
 from collections.abc import Mapping

@@ -5,8 +5,7 @@ from typing import Any
 import click
 from cloup import option_group
 
-from mpiric.cli._completing import files, one_of
-from mpiric.cli._options import COUNT, FILE
+from mpiric.cli._options import COUNT, FILE, complete_files, one_of
 from mpiric.host.files import exists
 from mpiric.mapping.graph import parse_distances, parse_hierarchy, uniform_tree
 from mpiric.mapping.networks import network_kinds
@@ -30,7 +29,7 @@ traffic_options = option_group(
     click.option(
         "--graph",
         **FILE,
-        shell_complete=files,
+        shell_complete=complete_files,
         help="File with the traffic as matrix or graph: .metis, .mtx, .npz, .npy, .txt or .csv.",
     ),
     click.option(
@@ -55,7 +54,7 @@ machine_options = option_group(
         "--machine",
         multiple=True,
         metavar="FILE|here",
-        shell_complete=files,
+        shell_complete=complete_files,
         help="Description of the machine: YAML, Slurm's topology.conf or the output of `scontrol show "
         "topology`, XML of hwloc, or 'here' for nodes like this one.",
     ),
@@ -98,7 +97,7 @@ machine_options = option_group(
     click.option(
         "--fabric",
         **FILE,
-        shell_complete=files,
+        shell_complete=complete_files,
         help="Output of `mpiric fabric --json`, for measured distances and times.",
     ),
 )

@@ -10,10 +10,9 @@ from typing import Protocol
 from mpiric.host.files import exists, is_directory
 from mpiric.host.isolation.page_cache import drop_cached, make_safe
 from mpiric.host.isolation.working_copies import TrialDirectory
-from mpiric.host.processes.captured import CommandLate, run_captured
+from mpiric.host.processes.captured import CommandLate, make_ready, run_captured, target_outside
 from mpiric.host.processes.early_end import EarlyEnd
 from mpiric.host.processes.overlay_mount import OverlayMount
-from mpiric.host.processes.preparing import make_ready, target_outside
 from mpiric.lab.render import line_without_program
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from mpiric.host.host import Host
-from mpiric.host.installation.identity import altered_parts
+from mpiric.host.installation.native import altered_parts
 from mpiric.host.packaged import finding_from
 from mpiric.machine import notice
 from mpiric.model.dataclass import dataclass

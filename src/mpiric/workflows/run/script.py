@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mpiric import launchers
 from mpiric.host.host import Host
-from mpiric.host.processes.preparing import make_ready
+from mpiric.host.processes.captured import make_ready
 from mpiric.model.batch import BatchLayout, NodeShape, ScriptCheck, ScriptLine
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError

@@ -7,7 +7,7 @@ from mpiric import knobs
 from mpiric.host.host import Host
 from mpiric.host.isolation.trial_area import PREFIX
 from mpiric.host.owned_files import remove_tree
-from mpiric.host.processes.preparing import make_ready
+from mpiric.host.processes.captured import make_ready
 from mpiric.model.launch import Launch
 from mpiric.model.situation import Situation
 from mpiric.model.storage import FileLayout, Stripes

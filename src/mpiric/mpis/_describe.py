@@ -21,7 +21,7 @@ from mpiric.mpis._implementation import (
     with_capabilities,
 )
 from mpiric.mpis._locations import Location
-from mpiric.mpis._sonames import family_of_soname, is_inner_part
+from mpiric.mpis._programs import family_of_soname, is_inner_part
 
 _DRIVERS = ("ufs", "nfs", "lustre", "gpfs", "panfs", "daos", "pvfs2", "xfs", "quobytefs")
 # ROMIO's table of drivers holds the file-name prefix of each ("lustre:"). The linker may store one as the end

@@ -179,7 +179,7 @@ def engines() -> dict[str, Engine]:
         set_by=("--env", "-e"),
         bind_by=lambda _, path, mode: ((f"--volume={path}:{path}:{mode}",), path),
     )
-    docker = replace(podman, name="docker", programs=("docker",))  # has the command line of Podman
+    docker = replace(podman, name="docker", programs=("docker",))  # same command line as Podman
     return {engine.name: engine for engine in (apptainer, charliecloud, docker, podman, singularity)}
 
 

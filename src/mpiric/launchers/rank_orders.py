@@ -6,7 +6,7 @@ from itertools import groupby
 
 from mpiric.model.rank_order import RankOrder, RankOrderEmission
 
-_RANKS_PER_LINE = 16  # of MPICH_RANK_ORDER
+_RANKS_PER_LINE = 16  # ranks per line of MPICH_RANK_ORDER
 # The rankfile decides mapping and binding. PRRTE refuses a second --map-by and, on several hosts,
 # --bind-to none.
 _REPLACED_BY_RANKFILE = ("--map-by", "--rank-by", "--bind-to")

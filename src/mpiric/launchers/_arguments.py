@@ -1,4 +1,4 @@
-"""Parsing of arguments: what precedes the launcher, and the options of the launcher, as it reads them itself.
+"""Parsing of the arguments before the launcher and of its options, as the launcher itself reads them.
 
 Variables, ``env``, and programs that run another program can precede the launcher.
 """

@@ -1,9 +1,8 @@
 """Traffic between the ranks of the world that the collective calls of a record cause.
 
-The algorithm of a call is the recorded one, else the one that the MPI library chooses by the thresholds in
-its source. MPICH: src/mpi/coll and the variables MPIR_CVAR_*_MSG_SIZE; Open MPI:
-coll_tuned_decision_fixed.c, with the thresholds of commutative operations. Intel MPI and other derivatives
-are assumed to choose as MPICH does.
+A call uses the recorded algorithm, otherwise the library's choice by the thresholds in its source. MPICH:
+src/mpi/coll and the variables MPIR_CVAR_*_MSG_SIZE; Open MPI: coll_tuned_decision_fixed.c, with the
+thresholds of commutative operations. Intel MPI and other derivatives are assumed to choose as MPICH does.
 """
 
 import re

@@ -1,8 +1,8 @@
 """Profile: evaluated record. Behaviour: the numbers of it by which knobs are chosen.
 
-Times are in seconds, sizes in bytes, shares 0 to 1, and ranks are those of MPI_COMM_WORLD. A number of
-Behaviour whose name ends in ``_bound`` is a share of a rank's time from MPI_Init to MPI_Finalize; the maximum
-over the ranks. It is an upper bound of the possible gain: time in MPI includes waiting for other ranks.
+Times are in seconds, sizes in bytes, shares 0 to 1, ranks of MPI_COMM_WORLD. A number of Behaviour whose name
+ends in ``_bound`` is a share of a rank's time from MPI_Init to MPI_Finalize; the maximum over the ranks. It
+is an upper bound of the possible gain: time in MPI includes waiting for other ranks.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,6 +1,6 @@
 """Intel MPI Library; see its developer reference at https://www.intel.com.
 
-Settings of the knobs are those of 2019 and later, over libfabric only. ``I_MPI_DEBUG=5`` prints the provider,
+Knobs are set as in 2019 and later, over libfabric only. ``I_MPI_DEBUG=5`` prints the provider,
 and in new versions the interfaces.
 
 Tuning variables: `I_MPI_ADJUST_<collective>="preset:sizes;…"`, as in the Developer Reference for Linux,

@@ -1,4 +1,4 @@
-"""Declaration of a file system by a module of this package, their registry, and the one that holds a path."""
+"""Declaration of a file system by a module of this package, the registry, and the search by path."""
 
 import re
 from collections.abc import Callable, Collection, Sequence

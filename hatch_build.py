@@ -27,12 +27,12 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-# Command → module of mpiric.cli.
+# Command → Python that runs it.
 _COMMANDS = {
-    "mpiric": "main",
-    "mpiric-cc": "cc",
-    "mpiric-cxx": "cxx",
-    "mpiric-fc": "fc",
+    "mpiric": "from mpiric.cli.main import main\n\nmain()\n",
+    "mpiric-cc": 'from mpiric.cli._compiling import console_script\n\nconsole_script("cc")\n',
+    "mpiric-cxx": 'from mpiric.cli._compiling import console_script\n\nconsole_script("cxx")\n',
+    "mpiric-fc": 'from mpiric.cli._compiling import console_script\n\nconsole_script("fc")\n',
 }
 _SWITCH = "MPIRIC_NATIVE"
 _KINDS = ("portable", "local", "off")
@@ -123,8 +123,8 @@ class NativeParts(BuildHookInterface):
         """Write commands in Python; in an editable install, `make setup` replaces them by native ones."""
         place = Path(self.root) / "build/commands"
         place.mkdir(parents=True, exist_ok=True)
-        for name, module in _COMMANDS.items():
-            (place / name).write_text(f"#!python\nfrom mpiric.cli.{module} import main\n\nmain()\n")
+        for name, code in _COMMANDS.items():
+            (place / name).write_text(f"#!python\n{code}")
             (place / name).chmod(0o755)
         return {str(place / name): name for name in _COMMANDS}
 

@@ -24,8 +24,8 @@ from benchmarks._report import RESULTS
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.installation.native import native_part
 from mpiric.launchers.rank_orders import rank_order_forms
-from mpiric.mapping.machines.costs import with_fabric
-from mpiric.model.machine_slots import MachineSpec
+from mpiric.mapping.machine_tree import with_fabric
+from mpiric.model.mapping import MachineSpec
 from mpiric.model.rank_order import RankOrder
 from mpiric.tuning.proof.confidence_sequence import centre, median_interval
 from mpiric.workflows.mapping.machine import record_on_machine

@@ -13,7 +13,7 @@ from mpiric.mapping.graph import graph_of, uniform_tree
 from mpiric.mapping.patterns import grid_graph, lines_graph
 from mpiric.mapping.read import read_graph
 from mpiric.model.errors import MpiricError
-from mpiric.model.rank_graph import RankGraph, SlotTree
+from mpiric.model.mapping import RankGraph, SlotTree
 from mpiric.workflows.mapping.record import recorded_traffic
 
 # 256 nodes that hold 4×4 of a periodic grid: 16 of 64 neighbours are on other nodes.

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mpiric.model.rank_graph import Numbers, RankGraph
+from mpiric.model.mapping import Numbers, RankGraph
 
 _MT_KAHYPAR = """
 import sys

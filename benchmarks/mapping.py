@@ -18,8 +18,7 @@ from benchmarks._report import Result, options, run
 from mpiric.host.facts.local import LocalHost
 from mpiric.mapping.patterns import grid_graph
 from mpiric.model.errors import NotFoundError
-from mpiric.model.machine_slots import MachineSlots
-from mpiric.model.rank_graph import hop_bytes
+from mpiric.model.mapping import MachineSlots, hop_bytes
 from mpiric.workflows.mapping.machine import MachineRequest, machine_for, read_machine
 from mpiric.workflows.mapping.map import MapRequest, map_ranks
 

@@ -23,13 +23,12 @@ import numpy as np
 from benchmarks._kept_rows import KeptRows, offer_parts
 from benchmarks._report import Result, options, run, tell
 from mpiric.host.facts.local import LocalHost
-from mpiric.mapping.machines.assemble import assemble
+from mpiric.mapping.machine_tree import assemble
 from mpiric.mapping.networks import parse_network
 from mpiric.mapping.objectives import predicted_time
 from mpiric.mapping.patterns import grid_graph, lines_graph
 from mpiric.model.errors import NotFoundError, ProgramFailedError
-from mpiric.model.machine_slots import LevelCost, MachineSlots, MachineSpec
-from mpiric.model.rank_graph import Numbers, RankGraph
+from mpiric.model.mapping import LevelCost, MachineSlots, MachineSpec, Numbers, RankGraph
 from mpiric.workflows.mapping.map import MapRequest, map_ranks
 
 COLUMNS = {

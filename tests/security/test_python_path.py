@@ -73,7 +73,7 @@ def test_every_python_is_started_in_isolation():
 
 # Start in the user's directory: the keeper gives launches their files by relative paths too, and so does pip.
 STARTERS = ("subprocess.run", "subprocess.Popen")
-STARTED_HERE = {"host/processes/execution.py", "host/installation/wheels.py"}
+STARTED_HERE = {"host/processes/execution.py", "host/installation/prefixes.py"}
 
 
 def test_every_command_says_in_which_directory_it_starts():

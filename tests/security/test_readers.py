@@ -73,7 +73,6 @@ def test_long_arguments_of_a_command_are_no_inputs(tmp_path):
 # These look at what mpiric itself has written, in directories of its own.
 OWN_DIRECTORIES = {
     "build/plain_link.py",
-    "host/installation/identity.py",
     "host/installation/native.py",
     "host/isolation/overlaid.py",
     "host/isolation/working_copies.py",

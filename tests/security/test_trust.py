@@ -20,8 +20,7 @@ from mpiric.host.host import HERE
 from mpiric.host.installation import links, native
 from mpiric.host.installation.homes import MARK, homes, installed_prefixes
 from mpiric.host.installation.links import linked_directory, loadable_directory
-from mpiric.host.installation.prefixes import install_package
-from mpiric.host.installation.wheels import unpack_wheel
+from mpiric.host.installation.prefixes import install_package, unpack_wheel
 from mpiric.host.user_directories import named_path, probe_environment, user_directory
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MismatchError, MpiricError, NotFoundError

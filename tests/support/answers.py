@@ -5,8 +5,8 @@ from dataclasses import replace
 from tests.support.behaviours import doing
 
 from mpiric.knobs import all_knobs, consider
-from mpiric.model.behaviour import Behaviour
 from mpiric.model.knob import Skip, Try
+from mpiric.model.profile import Behaviour
 from mpiric.model.situation import Situation
 
 LEAST = 0.01 / 1.01  # share of the time that a gain of 1 % saves

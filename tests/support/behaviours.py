@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from mpiric.model.behaviour import Behaviour, Carriers, MessageSizes
 from mpiric.model.policy import BLOCKING
+from mpiric.model.profile import Behaviour, Carriers, MessageSizes
 from mpiric.model.situation import Situation
 
 KIB, MIB = 1 << 10, 1 << 20

@@ -10,7 +10,7 @@ from tests.lab import fs
 from tests.lab.programs import mpi_environment
 from tests.support.oversubscription import OVERSUBSCRIBED
 
-from mpiric.profile.hints import read_hints
+from mpiric.profile.files import read_hints
 from mpiric.storage import _lov
 
 SOURCE = Path(__file__).with_name("written_files.c")

@@ -9,7 +9,7 @@ import pytest
 from tests.conftest import clean_environment
 from tests.support.stand_in import StandInHost
 
-from mpiric.model.allocation import End, Stage
+from mpiric.model.batch import End, Stage
 from mpiric.schedulers import (
     JobRequest,
     Patience,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mpiric import __version__
-from mpiric.host.installation.identity import altered_parts
+from mpiric.host.installation.native import altered_parts
 
 ROOT = Path(__file__).parents[2]
 

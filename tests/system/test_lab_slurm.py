@@ -18,7 +18,7 @@ from tests.support.slurm_lab import NEEDS
 
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.installation.stand_ins import stand_ins, write_stand_in
-from mpiric.model.allocation import Stage
+from mpiric.model.batch import Stage
 from mpiric.model.mpi_library import AbiFamily
 from mpiric.mpis import find_mpis
 from mpiric.schedulers import Patience, SubmitSettings, batch_scheduler

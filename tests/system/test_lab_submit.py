@@ -16,7 +16,7 @@ from tests.support.login import PATIENCE_S, SRUN
 from tests.support.slurm_lab import NEEDS
 
 from mpiric import knobs
-from mpiric.model.allocation import Stage
+from mpiric.model.batch import Stage
 from mpiric.model.errors import ExitCode
 from mpiric.schedulers import Patience, batch_scheduler
 

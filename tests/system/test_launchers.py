@@ -11,10 +11,9 @@ from mpiric.host.facts.local import LocalHost
 from mpiric.launchers import parse_command, render, spell
 from mpiric.machine import read_machine
 from mpiric.model.job import Job
-from mpiric.model.launch import Launch
+from mpiric.model.launch import Launch, Spelling
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.situation import Observation, Situation
-from mpiric.model.spelling import Spelling
 from mpiric.mpis import find_mpis
 
 SHOW = """#!/bin/sh

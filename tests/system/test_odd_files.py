@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.lab import fs
 
-from mpiric.profile.hints import read_hints
+from mpiric.profile.files import read_hints
 from mpiric.storage import _lov
 
 HERE = Path(__file__).parent

@@ -1,11 +1,11 @@
 """`mpiric cc`, `cxx` and `fc`: run one compiler command.
 
-Imports little, since it is started for every source file.
+Imports little, since it is started for every source file; `mpiric-cc` starts without click.
 """
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mpiric.cli._errors import exit_with
@@ -13,6 +13,9 @@ from mpiric.cli._streams import raw
 
 if TYPE_CHECKING:
     import click
+
+
+COMPILERS = {"cc": "C", "cxx": "C++", "fc": "Fortran"}  # command → language
 
 
 def run(verb: str, arguments: tuple[str, ...]) -> int:
@@ -37,15 +40,16 @@ def run(verb: str, arguments: tuple[str, ...]) -> int:
     return outcome.status
 
 
-def console_script(verb: str) -> Callable[[], None]:
-    """Return the entry point of ``mpiric-cc``, ``mpiric-cxx`` or ``mpiric-fc``."""
-    return lambda: exit_with(lambda: run(verb, tuple(sys.argv[1:])))
+def console_script(verb: str) -> None:
+    """Run ``mpiric-cc``, ``mpiric-cxx`` or ``mpiric-fc`` and end this process."""
+    exit_with(lambda: run(verb, tuple(sys.argv[1:])))
 
 
-def compiler_verb(verb: str, explanation: str) -> "click.Command":
+def compiler_verb(verb: str) -> "click.Command":
     """Return a click command that passes all of its arguments to the compiler."""
     import click
 
+    explanation = f"Compile {COMPILERS[verb]} like the real compiler, with a variant for each CPU generation."
     pass_through = {"ignore_unknown_options": True, "allow_interspersed_args": False, "help_option_names": []}
 
     @click.command(name=verb, context_settings=pass_through, help=explanation, add_help_option=False)

@@ -5,8 +5,7 @@ from typing import Any
 import click
 from cloup import option_group
 
-from mpiric.cli._completing import files, one_of
-from mpiric.cli._options import COUNT, FILE
+from mpiric.cli._options import COUNT, FILE, complete_files, one_of
 from mpiric.host.files import exists
 from mpiric.mapping.graph import parse_distances, parse_hierarchy, uniform_tree
 from mpiric.mapping.networks import network_kinds
@@ -14,8 +13,7 @@ from mpiric.mapping.patterns import grid_graph, lines_graph, parse_extents
 from mpiric.mapping.read import read_graph
 from mpiric.model.errors import MpiricError
 from mpiric.model.host_list import hosts_of
-from mpiric.model.machine_slots import MachineSlots
-from mpiric.model.rank_graph import RankGraph
+from mpiric.model.mapping import MachineSlots, RankGraph
 from mpiric.workflows.mapping.machine import HERE, MachineRequest
 
 _LINES = {"rows": (1,), "columns": (0,), "rows,columns": (0, 1), "pencils": (0, 1)}
@@ -31,7 +29,7 @@ traffic_options = option_group(
     click.option(
         "--graph",
         **FILE,
-        shell_complete=files,
+        shell_complete=complete_files,
         help="File with the traffic as matrix or graph: .metis, .mtx, .npz, .npy, .txt or .csv.",
     ),
     click.option(
@@ -56,7 +54,7 @@ machine_options = option_group(
         "--machine",
         multiple=True,
         metavar="FILE|here",
-        shell_complete=files,
+        shell_complete=complete_files,
         help="Description of the machine: YAML, Slurm's topology.conf or the output of `scontrol show "
         "topology`, XML of hwloc, or 'here' for nodes like this one.",
     ),
@@ -99,7 +97,7 @@ machine_options = option_group(
     click.option(
         "--fabric",
         **FILE,
-        shell_complete=files,
+        shell_complete=complete_files,
         help="Output of `mpiric fabric --json`, for measured distances and times.",
     ),
 )

@@ -1,16 +1,131 @@
-"""Options and arguments that several commands share, and options that a later call takes over."""
+"""Commands with option groups, options that several commands share, and tab completion of their values.
+
+A later call of a command can take over options of an earlier one.
+"""
 
 import os
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+import cloup
 from click.core import ParameterSource
+from click.shell_completion import CompletionItem
 
-from mpiric.cli._completing import files, mpi_labels
 from mpiric.model.errors import MpiricError
+
+_ALL = "mpiric.cli.help_all"  # key of the context's notes
+
+
+class Command(cloup.Command):
+    """A command with option groups.
+
+    ``help_all`` holds the titles of the groups that ``--help`` names without showing their options.
+    """
+
+    def __init__(self, *args: Any, help_all: Sequence[str] = (), **settings: Any) -> None:
+        self.help_all = tuple(help_all)
+        if help_all:
+            settings["params"] = [*(settings.get("params") or ()), _help_all_option()]
+        super().__init__(*args, **settings)
+
+    def format_params(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the groups; without ``--help-all`` only the titles of the rarely needed ones."""
+        groups = self.option_groups
+        if ctx.meta.get(_ALL) or not self.help_all:
+            super().format_params(ctx, formatter)
+            return
+        self.option_groups = [group for group in groups if group.title not in self.help_all]
+        super().format_params(ctx, formatter)
+        self.option_groups = groups
+        with formatter.section("More options"):
+            formatter.write_text(f"{', '.join(self.help_all)}: see `{ctx.command_path} --help-all`.")
+
+
+def cli_command(name: str | None = None, **settings: Any) -> Callable[[Callable[..., Any]], click.Command]:
+    """Make a function a `Command`, as ``click.command`` does."""
+    return cloup.command(name, cls=Command, **settings)
+
+
+def _help_all_option() -> click.Option:
+    def show(ctx: click.Context, _: click.Parameter, value: bool) -> None:  # noqa: FBT001
+        if value and not ctx.resilient_parsing:
+            ctx.meta[_ALL] = True
+            print(ctx.get_help())
+            ctx.exit()
+
+    return click.Option(
+        ["--help-all"],
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=show,
+        help="Show this message with all options and exit.",
+    )
+
+
+Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+
+
+def complete_knobs(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete the last name of a list of knobs and families, as in ``--only a,b,…``."""
+    from mpiric import knobs  # slow; needed for completion only
+
+    before, comma, last = incomplete.rpartition(",")
+    sentences = {knob.name: knob.sentence for knob in knobs.all_knobs().values()}
+    sentences.update({knob.family: f"the family {knob.family}" for knob in knobs.all_knobs().values()})
+    return [
+        CompletionItem(f"{before}{comma}{name}", help=sentences[name])
+        for name in sorted(sentences)
+        if name.startswith(last)
+    ]
+
+
+def complete_settings(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete the knob of ``--set KNOB=VALUE``."""
+    from mpiric import knobs
+
+    return [
+        CompletionItem(f"{knob.name}=", help=knob.sentence)
+        for knob in knobs.all_knobs().values()
+        if knob.name.startswith(incomplete)
+    ]
+
+
+def complete_mpi_labels(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete the name of an installed MPI library."""
+    from mpiric.host.facts.local import LocalHost
+    from mpiric.mpis import find_mpis
+
+    labels = sorted({library.label for library in find_mpis(LocalHost())})
+    return [CompletionItem(label) for label in labels if label.startswith(incomplete)]
+
+
+def one_of(values: Callable[[], Iterable[str]]) -> Completer:
+    """Complete one of some values, which are looked up when completion is requested."""
+
+    def complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return [CompletionItem(value) for value in values() if value.startswith(incomplete)]
+
+    return complete
+
+
+def list_of(values: Callable[[], Iterable[str]]) -> Completer:
+    """Complete the last value of a comma-separated list."""
+
+    def complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        before, comma, last = incomplete.rpartition(",")
+        return [CompletionItem(f"{before}{comma}{value}") for value in values() if value.startswith(last)]
+
+    return complete
+
+
+def complete_files(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete the names of files."""
+    return [CompletionItem(incomplete, type="file")]
+
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -23,17 +138,22 @@ COUNT: dict[str, Any] = {"type": click.IntRange(min=1), "metavar": "N"}
 BATCH_JOBS = "Batch jobs"  # title of the group of options that send a command to a scheduler
 
 command_line = click.argument(
-    "command_line", nargs=-1, type=click.UNPROCESSED, shell_complete=files, metavar="-- CMD", required=True
+    "command_line",
+    nargs=-1,
+    type=click.UNPROCESSED,
+    shell_complete=complete_files,
+    metavar="-- CMD",
+    required=True,
 )
 command_line_or_none = click.argument(
-    "command_line", nargs=-1, type=click.UNPROCESSED, shell_complete=files, metavar="[-- CMD]"
+    "command_line", nargs=-1, type=click.UNPROCESSED, shell_complete=complete_files, metavar="[-- CMD]"
 )
 mpi_option = click.option(
     "--mpi",
     "mpi_label",
     default="",
     metavar="NAME",
-    shell_complete=mpi_labels,
+    shell_complete=complete_mpi_labels,
     help="Run under this MPI library; `mpiric mpi list` shows the names.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")

@@ -1,4 +1,4 @@
-"""The group of all commands: each other file of this folder is one."""
+"""The group of all commands: the compilers, and each file of this folder without a leading underscore."""
 
 import ast
 from importlib import import_module
@@ -8,6 +8,7 @@ import click
 import cloup
 
 from mpiric import __version__
+from mpiric.cli._compiling import COMPILERS, compiler_verb
 from mpiric.host.files import exists
 from mpiric.model.errors import MpiricError
 
@@ -30,14 +31,15 @@ class Verbs(cloup.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """Return the names of the verbs: ``word`` for ``word.py`` and ``word_.py``, none for ``_word.py``."""
         stems = (path.stem for path in Path(__file__).parent.glob("*.py"))
-        return sorted(
-            stem.rstrip("_") for stem in stems if stem not in _NOT_VERBS and not stem.startswith("_")
-        )
+        files = (stem.rstrip("_") for stem in stems if stem not in _NOT_VERBS and not stem.startswith("_"))
+        return sorted((*files, *COMPILERS))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the file of a verb and return its ``command``."""
         if cmd_name not in self.list_commands(ctx):
             return None
+        if cmd_name in COMPILERS:
+            return compiler_verb(cmd_name)
         module = import_module(f"mpiric.cli.{_file_of(cmd_name).stem}")
         command: click.Command = module.command
         return command
@@ -53,7 +55,7 @@ class Verbs(cloup.Group):
         width = max(map(len, verbs))
         for title, section in {**SECTIONS, "Other": unlisted}.items():
             if section:
-                rows = [(verb.ljust(width), _first_sentence(_file_of(verb))) for verb in section]
+                rows = [(verb.ljust(width), _first_sentence(verb)) for verb in section]
                 with formatter.section(title):
                     formatter.write_dl(rows)
 
@@ -63,12 +65,11 @@ def _file_of(verb: str) -> Path:
     return path if exists(path) else path.with_name(f"{verb}.py")
 
 
-def _first_sentence(path: Path) -> str:
-    """Return the first sentence of a verb's help.
-
-    It is in the docstring of ``command`` or of the file, or in the call that makes ``command``.
-    """
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+def _first_sentence(verb: str) -> str:
+    """Return the first sentence of a verb's help, from the docstring of its ``command`` or of its file."""
+    if verb in COMPILERS:
+        return f"Compile {COMPILERS[verb]} with a variant for each CPU generation."
+    tree = ast.parse(_file_of(verb).read_text(encoding="utf-8"))
     text = (ast.get_docstring(tree) or "").partition(": ")[2]
     for node in tree.body:
         if isinstance(node, ast.FunctionDef) and node.name == "command":
@@ -132,7 +133,7 @@ def _print_version(*, as_json: bool) -> None:
         return
     from mpiric.cli._json import print_json
     from mpiric.host.facts.local import LocalHost
-    from mpiric.host.installation.identity import installed_by, native_parts
+    from mpiric.host.installation.native import installed_by, native_parts
 
     parts = native_parts(LocalHost())
     native = {

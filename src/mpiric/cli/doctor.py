@@ -6,12 +6,12 @@ from typing import Any
 
 import click
 
-from mpiric.cli._command import cli_command
 from mpiric.cli._errors import say
 from mpiric.cli._json import print_json
 from mpiric.cli._options import (
     DIRECTORY,
     FILE,
+    cli_command,
     command_line_or_none,
     launch_request_of,
     mpi_option,

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import click
 
-from mpiric.cli._command import cli_command
 from mpiric.cli._options import (
     FILE,
+    cli_command,
 )
 from mpiric.workflows.build.inspect import extract_to
 

@@ -5,12 +5,12 @@ from typing import Any
 import click
 from cloup import option_group
 
-from mpiric.cli._command import cli_command
 from mpiric.cli._errors import say
 from mpiric.cli._json import print_json
 from mpiric.cli._options import (
     BATCH_JOBS,
     COUNT,
+    cli_command,
     command_line,
     json_option,
     launch_request_of,

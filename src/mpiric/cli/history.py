@@ -10,12 +10,12 @@ import click
 from cloup import option_group
 from rich.table import Table
 
-from mpiric.cli._command import cli_command
 from mpiric.cli._errors import say
 from mpiric.cli._input import piped_input
 from mpiric.cli._json import print_json
 from mpiric.cli._options import (
     BATCH_JOBS,
+    cli_command,
     command_line_or_none,
     confidence_option,
     given_options,

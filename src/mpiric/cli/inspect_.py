@@ -6,10 +6,10 @@ from typing import Any
 import click
 
 from mpiric.build.build_options import split_targets
-from mpiric.cli._command import cli_command
 from mpiric.cli._errors import say
 from mpiric.cli._json import print_json
 from mpiric.cli._options import (
+    cli_command,
     json_option,
 )
 from mpiric.cli._terminal import status_line

@@ -5,17 +5,15 @@ import time
 
 STARTED_S = time.monotonic()  # before other imports, which are slow on a busy file system
 
+from mpiric.cli._compiling import COMPILERS  # noqa: E402
+from mpiric.cli._compiling import run as compile_one  # noqa: E402
 from mpiric.cli._errors import exit_with  # noqa: E402
-
-COMPILERS = ("cc", "cxx", "fc")
 
 
 def main() -> None:
     """Run a command and end this process."""
     arguments = sys.argv[1:]
     if arguments[:1] and arguments[0] in COMPILERS:
-        from mpiric.cli._compiling import run as compile_one
-
         exit_with(lambda: compile_one(arguments[0], tuple(arguments[1:])))
     from mpiric.cli._verbs import run
 

@@ -7,8 +7,6 @@ import click
 import numpy as np
 from cloup import option_group
 
-from mpiric.cli._command import cli_command
-from mpiric.cli._completing import files, one_of
 from mpiric.cli._errors import say
 from mpiric.cli._json import print_json
 from mpiric.cli._mapping_options import (
@@ -20,7 +18,10 @@ from mpiric.cli._mapping_options import (
 )
 from mpiric.cli._options import (
     FILE,
+    cli_command,
+    complete_files,
     json_option,
+    one_of,
 )
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.host import Host
@@ -31,10 +32,8 @@ from mpiric.mapping.read import read_numbers
 from mpiric.model.amount import parse_duration
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, writing
-from mpiric.model.mapped_ranks import Mapped
-from mpiric.model.rank_graph import Weights
-from mpiric.report.rank_order_html import mapped_html
-from mpiric.report.rank_order_picture import mapped_picture
+from mpiric.model.mapping import Mapped, Weights
+from mpiric.report.rank_order_pictures import mapped_html, mapped_picture
 from mpiric.report.rank_order_text import mapped_json, mapped_text
 from mpiric.workflows.mapping.machine import (
     machine_for,
@@ -90,7 +89,7 @@ class _Input:
         "--spread",
         default="",
         metavar="io|FILE",
-        shell_complete=files,
+        shell_complete=complete_files,
         help="Balance a resource over the nodes: the file traffic of the record, or one number per rank in a "
         "file.",
     ),
@@ -138,7 +137,7 @@ class _Input:
     click.option(
         "--show", is_flag=True, help="Draw the traffic matrix before and after, and the ranks on their nodes."
     ),
-    click.option("--html", **FILE, shell_complete=files, help="Write the result as a page."),
+    click.option("--html", **FILE, shell_complete=complete_files, help="Write the result as a page."),
     json_option,
 )
 @click.argument("record", required=False, type=click.Path(path_type=Path), metavar="[RECORD]")

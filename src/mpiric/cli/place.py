@@ -7,15 +7,16 @@ from typing import Any
 import click
 from cloup import option_group
 
-from mpiric.cli._command import cli_command
-from mpiric.cli._completing import files, one_of
 from mpiric.cli._errors import say
 from mpiric.cli._json import print_json
 from mpiric.cli._options import (
     DIRECTORY,
     FILE,
+    cli_command,
     command_line_or_none,
+    complete_files,
     json_option,
+    one_of,
     request_of,
 )
 from mpiric.cli._placement_json import job_json, placed_json
@@ -139,14 +140,14 @@ _KINDS = ("performance", "efficiency", "any")
         "source",
         default="",
         metavar="FILE|SYNTHETIC",
-        shell_complete=files,
+        shell_complete=complete_files,
         help="Topology of another machine: an XML file of hwloc, or a synthetic description.",
     ),
     click.option(
         "--rankfile",
         default="",
         metavar="FILE",
-        shell_complete=files,
+        shell_complete=complete_files,
         help="Take the placement from this rankfile of Open MPI.",
     ),
     click.option(

@@ -8,11 +8,11 @@ import click
 from cloup import option_group
 from rich.console import Console
 
-from mpiric.cli._command import cli_command
 from mpiric.cli._errors import say
 from mpiric.cli._json import print_json
 from mpiric.cli._options import (
     BATCH_JOBS,
+    cli_command,
     command_line,
     launch_request_of,
     mpi_option,

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import click
 
-from mpiric.cli._command import cli_command
 from mpiric.cli._json import print_json
 from mpiric.cli._options import (
+    cli_command,
     json_option,
 )
 from mpiric.cli._placement_json import job_json

@@ -6,11 +6,11 @@ from pathlib import Path
 import click
 
 from mpiric import __version__
-from mpiric.cli._command import cli_command
 from mpiric.cli._json import print_json
 from mpiric.cli._options import (
     DIRECTORY,
     FILE,
+    cli_command,
     json_option,
 )
 from mpiric.cli._terminal import stdout_console

@@ -9,21 +9,22 @@ from typing import Any
 import click
 from cloup import option_group
 
-from mpiric.cli._command import cli_command
-from mpiric.cli._completing import list_of, settings
 from mpiric.cli._errors import say
 from mpiric.cli._json import print_json
 from mpiric.cli._options import (
     FILE,
     allow_rounding_of_others,
+    cli_command,
     command_line,
+    complete_settings,
     launch_request_of,
+    list_of,
     mpi_option,
     store_option,
 )
 from mpiric.host.command_log import log_start
 from mpiric.host.facts.local import LocalHost
-from mpiric.host.processes.preparing import make_ready
+from mpiric.host.processes.captured import make_ready
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.policy import COLLECTIVES
 from mpiric.workflows.policies.tuner import parse_share
@@ -59,7 +60,7 @@ Examples:
         "settings",
         multiple=True,
         metavar="KNOB=VALUE",
-        shell_complete=settings,
+        shell_complete=complete_settings,
         help="Set a knob. It replaces the value of the recipe.",
     ),
     mpi_option,

@@ -7,13 +7,13 @@ from typing import Any
 import click
 from cloup import option_group
 
-from mpiric.cli._command import cli_command
 from mpiric.cli._errors import say
 from mpiric.cli._json import as_json, print_json
 from mpiric.cli._options import (
     COUNT,
     FILE,
     allow_rounding_of_others,
+    cli_command,
     launch_request_of,
     request_of,
 )

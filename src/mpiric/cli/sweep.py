@@ -9,15 +9,16 @@ import click
 from cloup import option_group
 from rich.console import Console
 
-from mpiric.cli._command import cli_command
-from mpiric.cli._completing import files, list_of
 from mpiric.cli._json import print_json
 from mpiric.cli._options import (
     BATCH_JOBS,
     DIRECTORY,
+    cli_command,
+    complete_files,
     given_options,
     json_option,
     launch_request_of,
+    list_of,
     recall_options,
 )
 from mpiric.cli._submitting import (
@@ -150,7 +151,7 @@ def _list(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str
     "launch_line",
     nargs=-1,
     type=click.UNPROCESSED,
-    shell_complete=files,
+    shell_complete=complete_files,
     metavar="-- LAUNCHER",
     required=True,
 )

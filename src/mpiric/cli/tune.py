@@ -8,8 +8,6 @@ from typing import Any
 import click
 from cloup import option_group
 
-from mpiric.cli._command import cli_command
-from mpiric.cli._completing import knob_names
 from mpiric.cli._input import piped_input
 from mpiric.cli._json import print_json
 from mpiric.cli._options import (
@@ -17,7 +15,9 @@ from mpiric.cli._options import (
     COUNT,
     DIRECTORY,
     FILE,
+    cli_command,
     command_line,
+    complete_knobs,
     confidence_option,
     given_options,
     in_place_option,
@@ -123,7 +123,7 @@ def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
         "--only",
         multiple=True,
         callback=_names,
-        shell_complete=knob_names,
+        shell_complete=complete_knobs,
         metavar="KNOB,…",
         help="Try only these knobs or families of knobs.",
     ),
@@ -131,7 +131,7 @@ def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
         "--without",
         multiple=True,
         callback=_names,
-        shell_complete=knob_names,
+        shell_complete=complete_knobs,
         metavar="KNOB,…",
         help="Do not try these knobs or families of knobs.",
     ),

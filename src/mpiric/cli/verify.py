@@ -9,10 +9,9 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from mpiric.cli._command import cli_command
 from mpiric.cli._errors import say
 from mpiric.cli._json import print_json
-from mpiric.cli._options import json_option
+from mpiric.cli._options import cli_command, json_option
 from mpiric.cli._terminal import stdout_console
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.toolchain import this_toolchain

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from mpiric.fabric.carriers import carriers, contradiction, in_words
 from mpiric.fabric.networks import kinds, misdriven
+from mpiric.fabric.probe import carriers, contradiction, in_words
 from mpiric.fabric.verdict import all_times_us, disturbed, winners
 from mpiric.model.configuration import Configuration
 from mpiric.model.fabric import (

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from mpiric.host.packaged import finding_from
+from mpiric.knobs._carriers import shared_memory_is_off
 from mpiric.knobs._outputs import missing_locks, output_system, system_of
-from mpiric.knobs._shared_memory import shared_memory_is_off
 from mpiric.model.finding import Finding
 from mpiric.model.situation import Situation
 

@@ -12,10 +12,10 @@ from mpiric.knobs._outputs import directory_of, output_system, outputs, patterns
 from mpiric.model.amount import size
 from mpiric.model.file_rules import HERE, LayoutRule, is_plain_directory, parse_layouts, write_layouts
 from mpiric.model.knob import Skip, Try
+from mpiric.model.launch import Spelling
 from mpiric.model.machine import FileSystem
 from mpiric.model.profile import FileTotal
 from mpiric.model.situation import Situation
-from mpiric.model.spelling import Spelling
 from mpiric.model.storage import ALL_TARGETS, FileLayout, StorageFacts, Stripes
 from mpiric.storage import Storage, storages
 

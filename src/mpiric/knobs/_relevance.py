@@ -6,11 +6,11 @@ from math import inf
 
 from mpiric.model.amount import quote
 from mpiric.model.amount import share as shown_share
-from mpiric.model.behaviour import Behaviour
 from mpiric.model.knob import Knob, Skip, Try, parse_bytes
+from mpiric.model.launch import Spelling
 from mpiric.model.policy import BLOCKING
+from mpiric.model.profile import Behaviour
 from mpiric.model.situation import Situation
-from mpiric.model.spelling import Spelling
 
 _USUAL_START_S = 0.3  # assumed time for start and end of an MPI program without a record
 _HIGH = 0.3  # share of the time at which a knob helps as often as it ever does

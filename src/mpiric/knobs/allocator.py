@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from mpiric.model.knob import Choice, Knob, Skip, Try
+from mpiric.model.launch import Spelling
 from mpiric.model.situation import NO_C_LIBRARY, Situation
-from mpiric.model.spelling import Spelling
 
 # A rank with more faults per second spends several per cent of its time on them:
 # a fault of a 4 KiB page costs about 0.25 µs on bare metal and up to 1 µs in a virtual machine.

@@ -2,9 +2,8 @@
 
 from collections import Counter
 
-from mpiric.knobs._site import suits_every_program
 from mpiric.knobs.libraries import binding_in_force
-from mpiric.model.knob import Choice, Knob, Skip, Try
+from mpiric.model.knob import Choice, Knob, Skip, Try, suits_every_program
 from mpiric.model.situation import Situation
 
 _LEVELS = ("none", "core", "hwthread", "l3", "numa", "package")

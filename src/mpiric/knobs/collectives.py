@@ -14,9 +14,9 @@ from mpiric.algorithms.library import (
     version_numbers,
 )
 from mpiric.model.knob import Choice, Knob, ResultsEffect, Skip, Try
+from mpiric.model.launch import Spelling
 from mpiric.model.policy import COLLECTIVES, REDUCING
 from mpiric.model.situation import Situation
-from mpiric.model.spelling import Spelling
 
 _MOST = 5  # maximum number of values of one collective in a search
 

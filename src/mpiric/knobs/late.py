@@ -4,14 +4,27 @@ mpiric's runtime buffers it (`src/runtime/deferred`). A killed run loses at most
 so. All of it is tried with ``--allow-late`` only.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
-from mpiric.knobs._by_runtime import by_the_runtime, no_runtime
 from mpiric.knobs._outputs import output_system
 from mpiric.model.amount import share, size
 from mpiric.model.knob import Bytes, FilesEffect, Knob, Skip, Try, parse_bytes
+from mpiric.model.launch import Spelling
 from mpiric.model.situation import Situation
-from mpiric.model.spelling import Spelling
+
+
+def no_runtime(situation: Situation) -> str:
+    """Return why the runtime cannot be loaded into the ranks; "" if it can."""
+    if not situation.tuner.library:
+        return situation.tuner.why_not or "this installation has no runtime for this MPI"
+    return situation.no_preload
+
+
+def by_the_runtime(situation: Situation, environment: Mapping[str, str], note: str = "") -> Spelling | None:
+    """Return a spelling that loads the runtime with options; None without a runtime for this MPI."""
+    library = situation.tuner.library
+    return Spelling(environment=environment, preload=(library,), note=note) if library else None
+
 
 _KIB, _MIB = 1 << 10, 1 << 20
 _SIZES = Bytes(16 * _KIB, 64 * _MIB)

@@ -1,7 +1,6 @@
 """Start of ranks: launcher of the library or the scheduler, and start of helpers on other nodes."""
 
-from mpiric.knobs._site import suits_every_program
-from mpiric.model.knob import Choice, Knob, Skip, Try
+from mpiric.model.knob import Choice, Knob, Skip, Try, suits_every_program
 from mpiric.model.situation import Situation
 
 

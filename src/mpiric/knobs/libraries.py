@@ -8,9 +8,9 @@ from mpiric.model.amount import share
 from mpiric.model.errors import MismatchError
 from mpiric.model.job import Meaning
 from mpiric.model.knob import Choice, Knob, Name, ResultsEffect, Skip, Try, plain
+from mpiric.model.launch import Spelling, Weight
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.situation import Situation
-from mpiric.model.spelling import Spelling, Weight
 from mpiric.model.translation import (
     NAMES,
     before_rpath,

@@ -1,8 +1,8 @@
 """Order of ranks: the assignment of ranks to nodes."""
 
 from mpiric.model.knob import Choice, Knob, Skip, Try
+from mpiric.model.launch import Spelling
 from mpiric.model.situation import Situation
-from mpiric.model.spelling import Spelling
 
 _TOPOLOGIES = ("cart_create", "graph_create", "dist_graph_create", "dist_graph_create_adjacent")
 _SYMPTOMS = ("mpi_share", "point_to_point_share")

@@ -3,8 +3,8 @@
 from mpiric.knobs.allocator import beside_another_allocator, faults_much
 from mpiric.model.amount import size
 from mpiric.model.knob import Choice, Knob, Skip, Try
+from mpiric.model.launch import Spelling
 from mpiric.model.situation import NO_C_LIBRARY, Situation
-from mpiric.model.spelling import Spelling
 
 _TUNABLE = "glibc.malloc.hugetlb"
 _BIG_BYTES = 256 << 20  # far more than the second-level TLB of current CPUs covers with 4 KiB pages

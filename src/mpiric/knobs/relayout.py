@@ -4,12 +4,12 @@ Tried with ``--allow-relayout`` only. mpiric's runtime implements it (`src/runti
 command that undoes it.
 """
 
-from mpiric.knobs._by_runtime import by_the_runtime, no_runtime
 from mpiric.knobs._outputs import output_system, outputs
+from mpiric.knobs.late import by_the_runtime, no_runtime
 from mpiric.model.file_rules import binary_size, parse_hdf5
 from mpiric.model.knob import FilesEffect, Knob, Skip, Try, Written
+from mpiric.model.launch import Spelling
 from mpiric.model.situation import Situation
-from mpiric.model.spelling import Spelling
 
 _LEAST_ALIGNMENT = 1 << 20
 

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from mpiric.model.knob import Choice, Count, Knob, ResultsEffect, Skip, Try, by_value, plain
+from mpiric.model.launch import Spelling
 from mpiric.model.situation import Situation
-from mpiric.model.spelling import Spelling
 
 _COUNTS = (
     "OMP_NUM_THREADS",

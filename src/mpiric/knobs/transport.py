@@ -2,10 +2,19 @@
 
 from collections.abc import Mapping
 
-from mpiric.knobs._shared_memory import shared_memory_is_off
-from mpiric.knobs._site import suits_every_program, suits_every_program_between_nodes
+from mpiric.knobs._carriers import shared_memory_is_off
 from mpiric.model.amount import size
-from mpiric.model.knob import Choice, Knob, Name, Need, ResultsEffect, Skip, Try
+from mpiric.model.knob import (
+    Choice,
+    Knob,
+    Name,
+    Need,
+    ResultsEffect,
+    Skip,
+    Try,
+    suits_every_program,
+    suits_every_program_between_nodes,
+)
 from mpiric.model.situation import Situation
 
 _MECHANISMS = ("cma", "xpmem", "knem", "emulated", "none")

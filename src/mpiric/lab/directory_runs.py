@@ -8,10 +8,9 @@ from pathlib import Path
 from mpiric.host.files import exists, is_directory
 from mpiric.host.isolation.page_cache import drop_cached, make_safe
 from mpiric.host.isolation.working_copies import TrialDirectory, WorkingCopies
-from mpiric.host.processes.captured import CommandLate, run_captured
+from mpiric.host.processes.captured import CommandLate, make_ready, run_captured, target_outside
 from mpiric.host.processes.early_end import EarlyEnd
 from mpiric.host.processes.execution import Runner, Workspace
-from mpiric.host.processes.preparing import make_ready, target_outside
 from mpiric.lab.render import line_without_program
 from mpiric.model.errors import MpiricError
 from mpiric.model.job import Job

@@ -8,8 +8,8 @@ from math import comb
 from pathlib import Path
 
 from mpiric.host.host import Host
-from mpiric.model.allocation import Allocation
 from mpiric.model.amount import counted
+from mpiric.model.batch import Allocation
 from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import ExitCode, MpiricError

@@ -16,12 +16,12 @@ from mpiric.host.owned_files import open_new, remove_tree
 from mpiric.host.processes.captured import CommandLate, last_line, run_in_shell
 from mpiric.lab.disputes import Disputes, RejectedRun
 from mpiric.lab.mark_judge import MarkJudge, StoppedOriginal, learn_at_mark
+from mpiric.model.amount import count_of
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 from mpiric.model.knob import FilesEffect
 from mpiric.model.launch import Launch
 from mpiric.model.marks import MarkPair
-from mpiric.model.numbers_in_text import count_of
 from mpiric.model.quoting import sh_word
 from mpiric.model.situation import RankSeen, Situation
 from mpiric.model.trial import Outcome, Phase, Split, Trial

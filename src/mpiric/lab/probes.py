@@ -17,8 +17,8 @@ from mpiric.lab.output_follower import EVERY_S, PairFollower
 from mpiric.lab.recording import Recorder, read_recorded
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
+from mpiric.model.launch import Spelling
 from mpiric.model.marks import ONLY_TIMES, MarkPair, MarksState, RankMarks, RunMarks
-from mpiric.model.spelling import Spelling
 from mpiric.model.trial import Execution, Split
 from mpiric.profile.marks import read_first_rank, read_marks
 from mpiric.tuning.marks.split import split_of, split_of_stopped

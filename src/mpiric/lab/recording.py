@@ -10,10 +10,10 @@ from mpiric.host.installation.native import native_part
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.job import Job
+from mpiric.model.launch import Spelling
 from mpiric.model.mpi_library import AbiFamily
 from mpiric.model.profile import Profile
 from mpiric.model.record import Record
-from mpiric.model.spelling import Spelling
 from mpiric.profile.analyse import analyse
 from mpiric.profile.merge import merge_parts
 from mpiric.profile.read import read_record

@@ -9,10 +9,9 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MismatchError, MpiricError, NoRuntimeError
 from mpiric.model.job import Job, Meaning
 from mpiric.model.knob import Knob
-from mpiric.model.launch import Launch
+from mpiric.model.launch import Launch, Spelling
 from mpiric.model.rank_order import RankOrders
 from mpiric.model.situation import Situation, Tuner
-from mpiric.model.spelling import Spelling
 
 TUNABLES_VARIABLE = "GLIBC_TUNABLES"
 

@@ -5,13 +5,12 @@ dialect, and ``render`` combines job and spellings. ``emit`` writes a placement 
 """
 
 from mpiric.launchers._dialect import Dialect
-from mpiric.launchers._emit import emit, emit_all, placing_launchers
+from mpiric.launchers._emission import runtime_variables
 from mpiric.launchers._hosts import named_hosts, write_host_file
-from mpiric.launchers._openmp import runtime_variables
 from mpiric.launchers._parse import ambiguous_launcher_word, launcher_word, parse_command
-from mpiric.launchers._registry import dialects
+from mpiric.launchers._registry import dialects, emit, emit_all, placing_launchers, recognise_launcher
 from mpiric.launchers._render import render
-from mpiric.launchers._spell import recognise_launcher, spell, spell_carried
+from mpiric.launchers._spellers import spell, spell_carried
 from mpiric.launchers._variables import given_to_ranks
 
 __all__ = [

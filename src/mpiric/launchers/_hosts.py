@@ -3,12 +3,11 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from mpiric.launchers._dialect import Dialect, Facet
-from mpiric.launchers._host_format import HostFormat
+from mpiric.launchers._dialect import Dialect, Facet, HostFormat
 from mpiric.launchers._registry import dialects
 from mpiric.model.job import HostSlots, Job, Meaning, Segment
+from mpiric.model.launch import Spelling
 from mpiric.model.situation import Situation
-from mpiric.model.spelling import Spelling
 
 Hosts = tuple[HostSlots, ...]
 

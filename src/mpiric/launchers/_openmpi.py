@@ -7,25 +7,31 @@ from mpiric.launchers._dialect import (
     Dialect,
     Facet,
     Grammar,
+    HostFormat,
     Option,
     Speller,
     Words,
     Writer,
+    by_commas,
+    colon,
     placement_above,
     separate,
+    words,
 )
-from mpiric.launchers._host_format import HostFormat, by_commas, colon
-from mpiric.launchers._openmp import openmp_variables
-from mpiric.launchers._placement import by_variable, cores_for, crowded, ranks_on_each
-from mpiric.launchers._route import route_speller
-from mpiric.launchers._uneven import hosts_with_ranks, ranks_in_all, seat_of_each, shared_variables
-from mpiric.launchers._words import words
+from mpiric.launchers._emission import (
+    hosts_with_ranks,
+    openmp_variables,
+    ranks_in_all,
+    seat_of_each,
+    shared_variables,
+)
+from mpiric.launchers._spellers import by_variable, cores_for, crowded, ranks_on_each, route_speller
+from mpiric.model.amount import count_of
 from mpiric.model.dataclass import dataclass
 from mpiric.model.job import HostSlots, Job, LaunchOption, Meaning
-from mpiric.model.numbers_in_text import count_of
+from mpiric.model.launch import Spelling
 from mpiric.model.placement import Emission, Plan, Seat
 from mpiric.model.situation import Situation
-from mpiric.model.spelling import Spelling
 
 _NAMES = words("mpirun mpiexec orterun prterun prun mpirun.openmpi mpiexec.openmpi shmemrun oshrun")
 

@@ -2,11 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 
-from mpiric.launchers._dialect import Dialect
-from mpiric.launchers._options import IsProgram, parse_options
-from mpiric.launchers._prefix import is_assignment, leading_assignments, prefix_length
+from mpiric.launchers._arguments import (
+    IsProgram,
+    is_assignment,
+    leading_assignments,
+    parse_options,
+    prefix_length,
+)
+from mpiric.launchers._dialect import Dialect, words
 from mpiric.launchers._registry import dialects
-from mpiric.launchers._words import words
 from mpiric.launchers.containers import split_container
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.job import Job, Meaning, Segment

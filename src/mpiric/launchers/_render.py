@@ -3,18 +3,28 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from mpiric.launchers._containment import bind_paths
+from mpiric.launchers._arguments import parse_option
 from mpiric.launchers._dialect import Dialect
-from mpiric.launchers._draft import Draft, process_value, set_for_process, start
-from mpiric.launchers._edit import all_options, gives_way, identity, in_front, known, twin, without
-from mpiric.launchers._options import parse_option
+from mpiric.launchers._draft import (
+    Draft,
+    all_options,
+    gives_way,
+    identity,
+    in_front,
+    known,
+    process_value,
+    set_for_process,
+    start,
+    twin,
+    without,
+)
 from mpiric.launchers._registry import dialects
 from mpiric.launchers._translate import joined, translate
 from mpiric.launchers._variables import rank_value, set_variables, unset_variable
+from mpiric.launchers.containers import bind_paths
 from mpiric.model.errors import MismatchError
 from mpiric.model.job import Job, LaunchOption, Meaning
-from mpiric.model.launch import Launch, Setting
-from mpiric.model.spelling import Spelling
+from mpiric.model.launch import Launch, Setting, Spelling
 
 Spelled = tuple[str, str, Spelling]  # knob, value, spelling
 

@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from mpiric.launchers._arguments import parse_option
 from mpiric.launchers._dialect import Dialect, Facet, Words
-from mpiric.launchers._edit import identity, known, twin
+from mpiric.launchers._draft import identity, known, twin
 from mpiric.launchers._hosts import host_facets, read_hosts, seated
-from mpiric.launchers._options import parse_option
 from mpiric.launchers._registry import dialects
+from mpiric.model.amount import count_of
 from mpiric.model.errors import MismatchError
 from mpiric.model.job import Job, LaunchOption, Meaning, Segment
-from mpiric.model.numbers_in_text import count_of
 
 # Default of other launchers, or useless for them: the program runs in the same way without it.
 _DISPENSABLE = frozenset({Meaning.SEPARATOR, Meaning.PROCESS_MANAGER})

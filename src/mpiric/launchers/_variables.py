@@ -3,14 +3,23 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from mpiric.launchers._containment import container_variables, into_containers, map_containers
-from mpiric.launchers._draft import Draft, process_value, set_for_process, start, unset_for_process
-from mpiric.launchers._edit import all_options, in_front, twin, without
-from mpiric.launchers._options import parse_option
+from mpiric.launchers._arguments import parse_option
+from mpiric.launchers._draft import (
+    Draft,
+    all_options,
+    in_front,
+    process_value,
+    set_for_process,
+    start,
+    twin,
+    unset_for_process,
+    without,
+)
 from mpiric.launchers._registry import dialects
+from mpiric.launchers.containers import container_variables, into_containers, map_containers
+from mpiric.model.amount import number_of
 from mpiric.model.job import Job, Meaning
 from mpiric.model.launch import Setting
-from mpiric.model.numbers_in_text import number_of
 
 # The dynamic linker applies these in each program that has them, including the launcher.
 _FOR_RANKS_ONLY = frozenset({"LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT"})

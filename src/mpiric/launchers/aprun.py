@@ -8,16 +8,14 @@ Applications Using the aprun Command" (HPE, S-2496); not tested on such a system
 from collections.abc import Sequence
 
 from mpiric.launchers._dialect import Dialect, Grammar, Option, assignment, flags, separate, valued
-from mpiric.launchers._openmp import openmp_variables
-from mpiric.launchers._placement import by_depth, by_word, ranks_per_node
-from mpiric.launchers._shape import fillings
-from mpiric.launchers._uneven import PROGRAM, REPEATED, shared_variables
+from mpiric.launchers._emission import PROGRAM, REPEATED, fillings, openmp_variables, shared_variables
+from mpiric.launchers._spellers import by_depth, by_word, ranks_per_node
+from mpiric.model.amount import version_by
 from mpiric.model.job import Meaning
+from mpiric.model.launch import Spelling
 from mpiric.model.machine import Level
-from mpiric.model.numbers_in_text import version_by
 from mpiric.model.placement import Emission, HugePages, Plan
 from mpiric.model.situation import Situation
-from mpiric.model.spelling import Spelling
 
 _BINDING = {"none": "none", "core": "cpu", "numa": "numa_node"}
 

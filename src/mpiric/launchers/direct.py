@@ -2,8 +2,8 @@
 
 from mpiric.launchers._dialect import Dialect, Grammar, Speller
 from mpiric.launchers._registry import dialects
+from mpiric.model.launch import Spelling
 from mpiric.model.situation import Situation
-from mpiric.model.spelling import Spelling
 
 
 def _inside(knob: str) -> Speller:

@@ -1,27 +1,111 @@
-"""hydra of MPICH and MVAPICH; it binds by its own options.
+"""hydra of MPICH and MVAPICH, which binds by its own options, and its parts that Intel MPI shares.
 
+Options take any number of dashes, either case, and ``-name=value``; ``-genv`` takes NAME VALUE or NAME=VALUE.
 A plan becomes a level of the machine if that describes it, else a mask for each rank. ``-bind-to core:4``
 needs ``-map-by core:4``: mapped by core, ranks would start only one core apart. ``-map-by numa`` assigns
 ranks round-robin, so it only describes plans with one rank per NUMA node. Masks of ``user:`` use the numbers
-of the kernel. Sources: src/pm/hydra/mpiexec/options.c and src/pm/hydra/lib/tools/topo of MPICH.
+of the kernel. Sources: src/pm/hydra/mpiexec/options.c, src/pm/hydra/lib/utils/args.c and
+src/pm/hydra/lib/tools/topo of MPICH.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from mpiric.launchers._dialect import Dialect, Facet, Option, placement_above, separate
-from mpiric.launchers._hydra import GRAMMAR, HOSTS, OPTIONS, SPELLINGS, WRITE
-from mpiric.launchers._openmp import openmp_variables
-from mpiric.launchers._placement import by_variable, by_word, cores_for
-from mpiric.launchers._route import route_speller
-from mpiric.launchers._shape import Filled, fillings
-from mpiric.launchers._uneven import bound_inside, hosts_with_ranks, ranks_in_all
-from mpiric.launchers._words import words
+from mpiric.launchers._dialect import (
+    Dialect,
+    Facet,
+    Grammar,
+    HostFormat,
+    Option,
+    Speller,
+    Words,
+    Writer,
+    by_commas,
+    colon,
+    first_word,
+    flags,
+    placement_above,
+    separate,
+    valued,
+    words,
+)
+from mpiric.launchers._emission import (
+    Filled,
+    bound_inside,
+    fillings,
+    hosts_with_ranks,
+    openmp_variables,
+    ranks_in_all,
+)
+from mpiric.launchers._spellers import by_variable, by_word, cores_for, ranks_on_each, route_speller
+from mpiric.model.amount import count_of, version_by
 from mpiric.model.job import LaunchOption, Meaning
+from mpiric.model.launch import Spelling
 from mpiric.model.machine import Level
-from mpiric.model.numbers_in_text import count_of, version_by
 from mpiric.model.placement import Emission, Plan
 from mpiric.model.situation import Situation
-from mpiric.model.spelling import Spelling
+
+GRAMMAR = Grammar(equals=True, fold_case=True, long_after_one_dash=True, pair_in_one_word=True)
+
+OPTIONS = (
+    Option(("n", "np"), 1, Meaning.RANKS),
+    Option(("ppn",), 1, Meaning.RANKS_PER_NODE),
+    Option(("hosts", "host", "hostlist", "machine", "machines", "machinelist"), 1, Meaning.HOSTS),
+    Option(("f", "hostfile", "machinefile"), 1, Meaning.HOSTFILE, variable="HYDRA_HOST_FILE"),
+    Option(("genv", "env"), 2, Meaning.ENVIRONMENT),
+    Option(("genvlist", "envlist"), 1, Meaning.ENVIRONMENT_LIMIT, variable="HYDRA_ENV"),
+    Option(("genvnone", "envnone"), 0, Meaning.ENVIRONMENT_LIMIT, implied="none", variable="HYDRA_ENV"),
+    Option(("genvall", "envall"), 0, Meaning.ENVIRONMENT_LIMIT, implied="all", variable="HYDRA_ENV"),
+    Option(("wdir",), 1, Meaning.WORKING_DIRECTORY),
+    Option(("configfile",), 1, Meaning.PROGRAM_FILE),
+    Option(("launcher", "bootstrap"), 1, Meaning.BOOTSTRAP, variable="HYDRA_LAUNCHER"),
+    Option(("launcher-exec", "bootstrap-exec"), 1, Meaning.BOOTSTRAP, variable="HYDRA_LAUNCHER_EXEC"),
+    Option(("rmk",), 1, variable="HYDRA_RMK"),
+    Option(("iface",), 1, variable="HYDRA_IFACE"),
+    Option(("topolib",), 1, variable="HYDRA_TOPOLIB"),
+    *flags("help h profile prepend-rank l enable-x disable-x report-bindings debug disable-auto-cleanup"),
+    *flags("dac disable-hostname-propagation enable-auto-cleanup enable-hostname-propagation hybrid-hosts"),
+    *flags("info pmi-port print-all-exitcodes skip-launch-node v verbose version pmi_args"),
+    *valued("rankmap output-from prepend-pattern outfile-pattern errfile-pattern outfile errfile demux"),
+    *valued("memory-alloc-kinds g gpus-per-proc gpu-subdevs-per-proc localhost nameserver order-nodes usize"),
+)
+
+
+def _limit(values: Words) -> Words:
+    return (f"-genv{values[0]}",) if values[0] in {"all", "none"} else ("-genvlist", *values)
+
+
+def _environment(values: Words) -> Words | None:
+    """Write ``-genv`` for a variable that is set; the launcher passes on all others by default."""
+    return ("-genv", *values) if len(values) == 2 else ()
+
+
+WRITE: Mapping[Meaning, Writer] = {
+    **separate(
+        {
+            Meaning.RANKS: "-n",
+            Meaning.RANKS_PER_NODE: "-ppn",
+            Meaning.HOSTS: "-hosts",
+            Meaning.HOSTFILE: "-f",
+            Meaning.WORKING_DIRECTORY: "-wdir",
+            Meaning.BOOTSTRAP: "-launcher",
+        }
+    ),
+    Meaning.ENVIRONMENT: _environment,
+    Meaning.ENVIRONMENT_LIMIT: _limit,
+}
+
+
+def _nodes(situation: Situation, value: str) -> Spelling:
+    return Spelling(options=(("-ppn", str(ranks_on_each(situation, int(value)))),))
+
+
+SPELLINGS: Mapping[str, Speller] = {
+    "nodes": _nodes,
+}
+
+# ``n1:4`` in lists and lines: HYDU_parse_hostfile.
+HOSTS = HostFormat(by_commas, first_word, colon, colon, has_slots=True)
+
 
 _BINDING = {
     "none": "none",

@@ -8,18 +8,16 @@ Source: Intel MPI Library Developer Reference, "Global Hydra Options" and "Proce
 from collections.abc import Sequence
 from re import fullmatch
 
-from mpiric.launchers._dialect import Dialect, Option, Speller, Words, flags, placement_above, valued
-from mpiric.launchers._hydra import GRAMMAR, HOSTS, OPTIONS, SPELLINGS, WRITE
-from mpiric.launchers._openmp import openmp_variables
-from mpiric.launchers._route import route_speller
-from mpiric.launchers._uneven import PROGRAM, REPEATED, hosts_with_ranks, shared_variables
-from mpiric.launchers._words import words
+from mpiric.launchers._dialect import Dialect, Option, Speller, Words, flags, placement_above, valued, words
+from mpiric.launchers._emission import PROGRAM, REPEATED, hosts_with_ranks, openmp_variables, shared_variables
+from mpiric.launchers._spellers import route_speller
+from mpiric.launchers.hydra import GRAMMAR, HOSTS, OPTIONS, SPELLINGS, WRITE
+from mpiric.model.amount import count_of, version_by
 from mpiric.model.job import Meaning
-from mpiric.model.numbers_in_text import count_of, version_by
+from mpiric.model.launch import Spelling
 from mpiric.model.placement import Emission, Plan
 from mpiric.model.pu_set import pu_mask
 from mpiric.model.situation import Situation
-from mpiric.model.spelling import Spelling
 
 _DOMAINS = {"core": "core", "l3": "cache3", "numa": "numa", "package": "socket"}
 _ORDERS = {"compact": "compact", "spread-numa": "scatter", "spread-package": "scatter"}

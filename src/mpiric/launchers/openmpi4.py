@@ -8,6 +8,7 @@ cannot express an order. Sources: orte/mca/schizo/ompi/schizo_ompi.c and opal/ut
 from collections.abc import Sequence
 
 from mpiric.launchers._dialect import Grammar, Option, flags, valued
+from mpiric.launchers._emission import fillings
 from mpiric.launchers._openmpi import (
     PlacementWords,
     dialect,
@@ -17,10 +18,9 @@ from mpiric.launchers._openmpi import (
     uneven,
     words_for_hosts,
 )
-from mpiric.launchers._shape import fillings
+from mpiric.model.amount import version_by
 from mpiric.model.job import Meaning
 from mpiric.model.machine import Level
-from mpiric.model.numbers_in_text import version_by
 from mpiric.model.placement import Emission, Plan
 from mpiric.model.pu_set import pu_list
 

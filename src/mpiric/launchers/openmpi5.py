@@ -9,6 +9,7 @@ PRRTE 3 and src/util/pmix_cmd_line.c of OpenPMIx 5.
 from collections.abc import Sequence
 
 from mpiric.launchers._dialect import Grammar, Option, flags, valued
+from mpiric.launchers._emission import fillings, logical_pus, whole_cores
 from mpiric.launchers._openmpi import (
     PlacementWords,
     dialect,
@@ -18,10 +19,9 @@ from mpiric.launchers._openmpi import (
     uneven,
     words_for_hosts,
 )
-from mpiric.launchers._shape import fillings, logical_pus, whole_cores
+from mpiric.model.amount import version_by
 from mpiric.model.job import Meaning
 from mpiric.model.machine import Level
-from mpiric.model.numbers_in_text import version_by
 from mpiric.model.placement import Emission, Plan, Seat
 from mpiric.model.pu_set import pu_list
 

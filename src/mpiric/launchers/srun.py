@@ -9,23 +9,95 @@ has fewer ranks, Slurm balances the nodes in spite of ``--ntasks-per-node``, exc
 one of each. Sources: src/common/slurm_opt.c and src/srun/libsrun/opt.c of Slurm 22.05; srun(1).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from re import findall
 
-from mpiric.launchers import _export
-from mpiric.launchers._dialect import Dialect, Grammar, Option, VariableList, attached, flags, valued
-from mpiric.launchers._host_format import HostFormat, bare_name
-from mpiric.launchers._openmp import openmp_variables
-from mpiric.launchers._placement import by_word
-from mpiric.launchers._route import route_speller
-from mpiric.launchers._uneven import bound_inside, hosts_with_ranks, ranks_in_all
+from mpiric.launchers._dialect import (
+    Dialect,
+    Facet,
+    Grammar,
+    HostFormat,
+    Option,
+    VariableList,
+    attached,
+    bare_name,
+    flags,
+    valued,
+)
+from mpiric.launchers._emission import bound_inside, hosts_with_ranks, openmp_variables, ranks_in_all
+from mpiric.launchers._spellers import by_word, route_speller
+from mpiric.model.amount import count_of, version_by
 from mpiric.model.host_list import hosts_of
-from mpiric.model.job import HostSlots, Meaning
-from mpiric.model.numbers_in_text import count_of, version_by
+from mpiric.model.job import HostSlots, Job, LaunchOption, Meaning, Segment
+from mpiric.model.launch import Spelling
 from mpiric.model.placement import Emission, Plan
 from mpiric.model.pu_set import pu_mask
 from mpiric.model.situation import Situation
-from mpiric.model.spelling import Spelling
+
+_EXPORT_NONE = ("NONE", "NIL")
+
+
+def _export_facets(option: LaunchOption) -> tuple[Facet, ...]:
+    """Return the meanings of ``--export``: ``ALL,A=1`` passes all variables on and sets A."""
+    if option.meaning is not Meaning.ENVIRONMENT_LIMIT:
+        return ((option.meaning, option.values),)
+    items = _export_items(option.values[0])
+    if "ALL" not in items:
+        names = ",".join(item.partition("=")[0] for item in items)
+        return ((Meaning.ENVIRONMENT_LIMIT, ("none" if names in _EXPORT_NONE else names,)),)
+    sets = (item.partition("=") for item in items if "=" in item)
+    return tuple((Meaning.ENVIRONMENT, (name, value)) for name, _, value in sets)
+
+
+def _exported(job: Job) -> Mapping[str, str]:
+    """Return the variables that the list sets for the first program."""
+    items = _export_items(_export_value(job, job.segments[0]))
+    return {name: value for name, equals, value in (item.partition("=") for item in items) if equals}
+
+
+def _without_export(job: Job, name: str) -> Job:
+    """Return the job without the setting of one variable; a bare name only passes it on and stays."""
+    if all(segment.first(Meaning.ENVIRONMENT_LIMIT) is None for segment in job.segments):
+        return job
+    return _changed_exports(
+        job, lambda items: tuple(item for item in items if not item.startswith(f"{name}="))
+    )
+
+
+def _with_exports(job: Job, variables: Mapping[str, str | None]) -> Job:
+    """Return the job with more variables than the list, or else ``SLURM_EXPORT_ENV``, already names.
+
+    A variable without a value is passed on from srun's environment. Slurm treats quotes as part of the value,
+    so a value with a comma can only be passed on.
+    """
+    more = (name if value is None else f"{name}={value}" for name, value in sorted(variables.items()))
+    added = tuple(more)
+    return _changed_exports(
+        job, lambda items: (*(i for i in items if i not in (*_EXPORT_NONE, *added)), *added)
+    )
+
+
+def _changed_exports(job: Job, change: Callable[[tuple[str, ...]], tuple[str, ...]]) -> Job:
+    def changed(segment: Segment) -> Segment:
+        current = segment.first(Meaning.ENVIRONMENT_LIMIT)
+        text = ",".join(change(_export_items(_export_value(job, segment))))
+        option = LaunchOption((f"--export={text or 'NONE'}",), Meaning.ENVIRONMENT_LIMIT, (text or "NONE",))
+        remaining = tuple(other for other in segment.options if other is not current)
+        return replace(segment, options=(option, *remaining))
+
+    return replace(job, segments=tuple(changed(segment) for segment in job.segments))
+
+
+def _export_value(job: Job, segment: Segment) -> str:
+    option = segment.first(Meaning.ENVIRONMENT_LIMIT)
+    return option.values[0] if option is not None else job.environment.get("SLURM_EXPORT_ENV", "ALL")
+
+
+def _export_items(text: str) -> tuple[str, ...]:
+    """Split at commas outside quotes."""
+    return tuple(findall(r"(?:[^,'\"]|'[^']*'|\"[^\"]*\")+", text))
+
 
 _BINDING = {"none": "none", "core": "cores", "hwthread": "threads", "numa": "ldoms", "package": "sockets"}
 _MAPPING = {"compact": "block:block", "spread-package": "block:cyclic", "node-round-robin": "cyclic"}
@@ -180,8 +252,8 @@ DIALECT = Dialect(
     has_scheduler_names=True,
     hosts=HostFormat(_ranges, _ranges, bare_name, bare_name),
     every_seat="arbitrary",
-    facets=_export.facets,
-    variable_list=VariableList(_export.listed, _export.unlist, _export.enlist),
+    facets=_export_facets,
+    variable_list=VariableList(_exported, _without_export, _with_exports),
     binding_words=_BINDING,
     mapping_words=_MAPPING,
     rank_variable="SLURM_PROCID",

@@ -3,8 +3,8 @@
 import re
 
 from mpiric.host.host import Host
+from mpiric.model.amount import number_of
 from mpiric.model.machine import Nic
-from mpiric.model.numbers_in_text import number_of
 
 _NET = "/sys/class/net"
 _RDMA = "/sys/class/infiniband"

@@ -11,7 +11,7 @@ from dataclasses import replace
 from mpiric.host.host import Host
 from mpiric.host.processes.keeper import MARK
 from mpiric.host.processes.proc import TICKS_PER_S, program_of
-from mpiric.model.numbers_in_text import count_of, number_of
+from mpiric.model.amount import count_of, number_of
 from mpiric.model.placement import ProcessSeen, ThreadSeen
 from mpiric.model.pu_set import parse_pu_list
 from mpiric.model.quoting import one_line

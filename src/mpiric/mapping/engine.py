@@ -13,8 +13,7 @@ from mpiric.host.host import Host
 from mpiric.host.installation.native import native_part
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import ExitCode, MpiricError
-from mpiric.model.machine_slots import MachineSlots
-from mpiric.model.rank_graph import Numbers, RankGraph, SlotTree, Weights
+from mpiric.model.mapping import MachineSlots, Numbers, RankGraph, SlotTree, Weights
 
 _MAGIC = b"MPIRMAP2"
 _MOST = 2.0**61  # upper bound for sums of weight times distance

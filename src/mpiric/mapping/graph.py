@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mpiric.model.errors import MpiricError
-from mpiric.model.rank_graph import Numbers, RankGraph, SlotTree
+from mpiric.model.mapping import Numbers, RankGraph, SlotTree
 
 MOST_RANKS = 2**26
 

@@ -5,8 +5,15 @@ from dataclasses import replace
 import numpy as np
 
 from mpiric.model.dataclass import dataclass
-from mpiric.model.machine_slots import MachineSlots
-from mpiric.model.rank_graph import Numbers, RankGraph, SlotTree, Weights, hop_bytes, off_node_weight
+from mpiric.model.mapping import (
+    MachineSlots,
+    Numbers,
+    RankGraph,
+    SlotTree,
+    Weights,
+    hop_bytes,
+    off_node_weight,
+)
 
 _MOST_LINKED = 2**24  # largest number of pairs of nodes whose routes are followed
 

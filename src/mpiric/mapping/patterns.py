@@ -8,7 +8,7 @@ import numpy as np
 
 from mpiric.mapping.graph import graph_of
 from mpiric.model.errors import MpiricError
-from mpiric.model.rank_graph import Numbers, RankGraph
+from mpiric.model.mapping import Numbers, RankGraph
 
 _MOST = 2**26  # largest number of ranks, and of pairs in lines
 

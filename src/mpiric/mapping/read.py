@@ -16,7 +16,7 @@ from mpiric.host.files import read_bounded
 from mpiric.mapping.graph import MOST_RANKS, graph_of
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
-from mpiric.model.rank_graph import Numbers, RankGraph, Weights
+from mpiric.model.mapping import Numbers, RankGraph, Weights
 
 _INTEGER = b"0123456789+-"
 _REAL = _INTEGER + b".eE"

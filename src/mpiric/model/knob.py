@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 
 from mpiric.model.dataclass import dataclass
+from mpiric.model.launch import Spelling
 from mpiric.model.situation import Situation
-from mpiric.model.spelling import Spelling
 
 FILES = "io"  # family of the knobs for files, and name of the group of all knobs that affect files
 # Knobs of earlier versions, removed because they made no program faster. Recipes may still name them.
@@ -219,3 +219,13 @@ def by_value(settings: Mapping[str, Mapping[str, str]]) -> Spell:
 def word(variable: str, keywords: Mapping[str, str]) -> Spell:
     """Return a spelling that sets a variable to a keyword for each value; others have no setting."""
     return by_value({value: {variable: text} for value, text in keywords.items()})
+
+
+def suits_every_program(_value: str, _situation: Situation) -> bool:
+    """Return True: each value suits every program, wherever it was measured."""
+    return True
+
+
+def suits_every_program_between_nodes(_value: str, situation: Situation) -> bool:
+    """Return whether it was measured between nodes: a job on one node shows nothing about networks."""
+    return situation.nodes > 1

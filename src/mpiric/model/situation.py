@@ -5,12 +5,12 @@ from dataclasses import field
 from functools import cached_property
 from math import ceil, inf
 
-from mpiric.model.behaviour import Behaviour
+from mpiric.model.amount import number_of
 from mpiric.model.dataclass import dataclass
 from mpiric.model.job import Job, Meaning
 from mpiric.model.machine import Machine
 from mpiric.model.mpi_library import MpiLibrary
-from mpiric.model.numbers_in_text import number_of
+from mpiric.model.profile import Behaviour
 from mpiric.model.rank_order import RankOrders
 
 NO_C_LIBRARY = "the program shows no C library: statically linked or setuid"

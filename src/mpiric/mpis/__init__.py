@@ -20,6 +20,7 @@ from mpiric.mpis._discovery import find_mpis, mpi_of_launcher, mpi_of_library
 from mpiric.mpis._implementation import Exported, implementations, variable_beginnings, with_capabilities
 from mpiric.mpis._programs import (
     abi_of_program,
+    family_of_soname,
     libraries_needed_by,
     mpi_calls,
     mpi_names,
@@ -27,7 +28,6 @@ from mpiric.mpis._programs import (
     nailed_to,
     symbols,
 )
-from mpiric.mpis._sonames import family_of_soname
 
 __all__ = [
     "Exported",

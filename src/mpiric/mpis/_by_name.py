@@ -6,10 +6,10 @@ from mpiric.algorithms.library import find_algorithm, version_numbers
 from mpiric.model.errors import MismatchError
 from mpiric.model.fabric import TransportReport
 from mpiric.model.finding import Finding
+from mpiric.model.launch import Spelling
 from mpiric.model.mpi_library import MpiLibrary, MpiPackage
 from mpiric.model.policy import Policy
 from mpiric.model.situation import Situation
-from mpiric.model.spelling import Spelling
 from mpiric.mpis._implementation import Defaults, Exported, fields_of, implementations
 
 _ALGORITHM = "-algorithm"

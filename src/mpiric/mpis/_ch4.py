@@ -5,11 +5,11 @@ MPI_Init reads every ``MPIR_CVAR_X`` from the environment of the ranks; unknown 
 
 from collections.abc import Mapping
 
-from mpiric.model.capabilities import NodeSetting
+from mpiric.model.amount import version_by
 from mpiric.model.knob import Spell, by_value, in_bytes, parse_bytes, plain, word
-from mpiric.model.numbers_in_text import version_by
+from mpiric.model.launch import Spelling
+from mpiric.model.mpi_library import NodeSetting
 from mpiric.model.situation import Situation
-from mpiric.model.spelling import Spelling
 from mpiric.mpis import _fabrics
 from mpiric.mpis._file_hints import by_hint_file, hint_speller
 

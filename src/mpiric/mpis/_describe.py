@@ -1,4 +1,8 @@
-"""Description of an installed MPI library: version, launcher, compilers."""
+"""Description of an installed MPI library: version, launcher, compilers, MPI-IO drivers.
+
+ROMIO's drivers come from its tables, OMPIO's from `ompi_info`. `MPI_File_open` fails if a missing driver is
+forced.
+"""
 
 import re
 from collections.abc import Iterable
@@ -9,7 +13,6 @@ from mpiric.host.facts.file_search import linker_cache, matching
 from mpiric.host.host import HERE, Host
 from mpiric.host.installation.homes import homes
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
-from mpiric.mpis._file_drivers import file_drivers
 from mpiric.mpis._implementation import (
     Implementation,
     Installation,
@@ -18,7 +21,33 @@ from mpiric.mpis._implementation import (
     with_capabilities,
 )
 from mpiric.mpis._locations import Location
-from mpiric.mpis._sonames import family_of_soname, is_inner_part
+from mpiric.mpis._programs import family_of_soname, is_inner_part
+
+_DRIVERS = ("ufs", "nfs", "lustre", "gpfs", "panfs", "daos", "pvfs2", "xfs", "quobytefs")
+# ROMIO's table of drivers holds the file-name prefix of each ("lustre:"). The linker may store one as the end
+# of a longer one ("panfs:" for "nfs:"); in that case, the names of the driver's functions are searched for.
+ASK_DRIVERS = """\
+import mmap, sys
+names = sys.argv[1].split(",")
+for path in sys.argv[2:]:
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as image:
+        for name in names:
+            table = b"ADIO_" + name.upper().encode() + b"_operations"
+            if image.find(b"\\0" + name.encode() + b":\\0") >= 0 or image.find(table) >= 0:
+                print(name)
+"""
+_COMPONENT = re.compile(r"^mca:fs:(\w+):", re.MULTILINE)
+_DRIVERS_TIMEOUT_S = 10.0
+
+
+def file_drivers(host: Host, library: str, directory: str, information: str) -> tuple[str, ...]:
+    """Return the names of the drivers in a library and its ROMIO component, in the order of `_DRIVERS`."""
+    images = [library, *matching(host, f"{directory}/openmpi*/mca_io_romio*.so")]
+    command = [host.python, "-I", "-c", ASK_DRIVERS, ",".join(_DRIVERS), *images]
+    answer = host.run_cached(command, images, timeout_s=_DRIVERS_TIMEOUT_S)
+    drivers = {*answer.stdout.split(), *_COMPONENT.findall(information)}
+    return tuple(name for name in (*_DRIVERS, *sorted(drivers - set(_DRIVERS))) if name in drivers)
+
 
 # MPI_Get_library_version may be called before MPI_Init. It runs in a process of its own: loading two
 # MPI libraries into one process mixes their symbols, and a broken library must not take mpiric along.

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 
 from mpiric.model.knob import Spell, word
+from mpiric.model.launch import Spelling
 from mpiric.model.machine import IP_KINDS
 from mpiric.model.situation import Situation
-from mpiric.model.spelling import Spelling
 
 UCX_ON_NODE = ("all", "sm", "shm", "mm", "posix", "sysv")  # shared-memory transports
 

@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 from mpiric.model.file_rules import HintRule, parse_hints
 from mpiric.model.knob import Spell
+from mpiric.model.launch import Spelling
 from mpiric.model.situation import Situation
-from mpiric.model.spelling import Spelling
 
 Exported = Callable[[tuple[HintRule, ...], Situation], Spelling | None]
 

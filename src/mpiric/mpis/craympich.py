@@ -8,11 +8,10 @@ provider and adapters, in an unspecified format: their names are searched for.
 import re
 from collections.abc import Mapping
 
-from mpiric.model.capabilities import Capabilities, CollectiveComponents
+from mpiric.model.amount import version_by
 from mpiric.model.fabric import PairClass, TransportPath, TransportReport
 from mpiric.model.knob import Spell, in_bytes, word
-from mpiric.model.mpi_library import AbiFamily
-from mpiric.model.numbers_in_text import version_by
+from mpiric.model.mpi_library import AbiFamily, Capabilities, CollectiveComponents
 from mpiric.mpis import _ch4, _fabrics
 from mpiric.mpis._file_hints import by_cray_variable, hint_speller
 from mpiric.mpis._implementation import Implementation

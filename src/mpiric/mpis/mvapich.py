@@ -7,16 +7,15 @@ MVAPICH2 User Guide ("MVAPICH2 Parameters"), not tested on a real installation.
 import re
 from collections.abc import Mapping
 
-from mpiric.model.capabilities import Capabilities, CollectiveComponents
+from mpiric.model.amount import version_by
 from mpiric.model.knob import Spell, in_bytes, parse_bytes, plain, word
-from mpiric.model.mpi_library import AbiFamily
-from mpiric.model.numbers_in_text import version_by
+from mpiric.model.launch import Spelling
+from mpiric.model.mpi_library import AbiFamily, Capabilities, CollectiveComponents
 from mpiric.model.situation import Situation
-from mpiric.model.spelling import Spelling
 from mpiric.mpis import _ch4, _fabrics
 from mpiric.mpis._file_hints import by_hint_file, hint_speller
 from mpiric.mpis._implementation import Implementation, major
-from mpiric.mpis.mpich.connections import ASK, recognise_connections
+from mpiric.mpis.mpich import ASK, recognise_connections
 
 _UNTRIED = {"node-buffers", "single-copy-threshold"}  # settings of ch4 that are untested with version 3
 

@@ -8,10 +8,8 @@ from mpiric.model.amount import counted
 from mpiric.model.errors import MpiricError
 from mpiric.model.machine import Core, Cores, CoreSet, Level, Topology
 from mpiric.model.placement import Bandwidth, Gpu, HardwareThreads, PlacementRequest, Plan, Saturation, Seat
-from mpiric.placement.policies import PlacementDemand, policy_named
-from mpiric.placement.policies.near_gpu import gpu_of
-from mpiric.placement.saturation import rule_of_thumb, saturation_of
-from mpiric.placement.sizing import size
+from mpiric.placement.policies import PlacementDemand, gpu_of, policy_named
+from mpiric.placement.sizing import rule_of_thumb, saturation_of, size
 
 _COMPUTE_CLASSES = {"0302", "1200"}  # PCI classes: 3D controller, processing accelerator
 _COPROCESSOR, _GPU = "5", "1"  # hwloc_obj_osdev_type_t in hwloc 2

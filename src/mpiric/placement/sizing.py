@@ -1,4 +1,4 @@
-"""Numbers of nodes, and of ranks and threads on each of them."""
+"""Numbers of nodes, of ranks and threads on each of them, and of cores that saturate the memory bandwidth."""
 
 from dataclasses import replace
 
@@ -6,8 +6,8 @@ from mpiric.model.amount import counted
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 from mpiric.model.machine import CoreSet
-from mpiric.model.placement import HardwareThreads, PlacementRequest, Saturation
-from mpiric.placement.policies.bandwidth import saturating
+from mpiric.model.placement import Bandwidth, HardwareThreads, PlacementRequest, Saturation
+from mpiric.placement.policies import saturating
 
 
 @dataclass(frozen=True)
@@ -91,4 +91,40 @@ def _too_wide(threads: int, room: CoreSet) -> MpiricError:
     return MpiricError(
         f"a rank of {threads} threads does not fit on a node with room for {len(room.cores)}",
         hint="use fewer --threads, or --hardware-threads all",
+    )
+
+
+_TOLERANCE = 0.05  # loss of bandwidth that is accepted for fewer cores
+
+
+def saturation_of(measured: tuple[Bandwidth, ...]) -> Saturation | None:
+    """Return the fewest cores within 5 % of the best bandwidth, at the fastest spacing for this number.
+
+    None without a measurement of a NUMA node.
+    """
+    sweep_points = [point for point in measured if point.domain == "numa"]
+    if not sweep_points:
+        return None
+    best = max(point.mb_s for point in sweep_points)
+    good = [point for point in sweep_points if point.mb_s >= (1 - _TOLERANCE) * best]
+    chosen = min(good, key=lambda point: (point.cores, -point.mb_s))
+    widest = max(sweep_points, key=lambda point: point.cores)
+    all_cores_mb_s = widest.mb_s if widest.cores > chosen.cores else 0.0
+    return Saturation(chosen.cores, chosen.spacing, chosen.mb_s, all_cores_mb_s)
+
+
+def rule_of_thumb(cores_of_a_numa_node: int) -> Saturation:
+    """Return every second core: an estimate from STREAM on most servers of the last ten years."""
+    return Saturation(max(1, -(-cores_of_a_numa_node // 2)), 2 if cores_of_a_numa_node > 1 else 1, 0.0, 0.0)
+
+
+def sweep(cores_of_a_numa_node: int) -> tuple[tuple[int, int], ...]:
+    """Return the (cores, spacing) to measure on a NUMA node: powers of two and all, adjacent to far apart."""
+    size = cores_of_a_numa_node
+    numbers = sorted({1 << bit for bit in range(size.bit_length()) if 1 << bit <= size} | {size})
+    return tuple(
+        (number, spacing)
+        for number in numbers
+        for spacing in (1, 2, 4)
+        if (number - 1) * spacing < size and (number > 1 or spacing == 1)
     )

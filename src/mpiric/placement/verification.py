@@ -7,9 +7,18 @@ from mpiric.model.amount import counted
 from mpiric.model.finding import Finding
 from mpiric.model.placement import Plan, ProcessSeen
 from mpiric.model.pu_set import pu_list
-from mpiric.placement.memory_checks import far_memory, first_touch
-from mpiric.placement.node import Node, ranks_text, reach, thread_count, workers
-from mpiric.placement.sharing_checks import other_jobs, same_cores, too_small
+from mpiric.placement.checks import (
+    Node,
+    far_memory,
+    first_touch,
+    other_jobs,
+    ranks_text,
+    reach,
+    same_cores,
+    thread_count,
+    too_small,
+    workers,
+)
 
 
 def not_as_planned(processes: Sequence[ProcessSeen], plan: Plan | None) -> Finding | None:

@@ -1,18 +1,18 @@
-"""Analysis of a record: Record → Profile."""
+"""Record → Profile, and the comparison of two profiles."""
 
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
 from mpiric.host.secrets import masked
-from mpiric.model.profile import CollectiveUse, Profile, RankUse
+from mpiric.model.profile import CollectiveUse, Comparison, Profile, QuantityChange, RankUse
 from mpiric.model.pu_set import parse_pu_list
 from mpiric.model.record import RankState, Record
 from mpiric.profile import cells, traffic
 from mpiric.profile.advise import advise
-from mpiric.profile.cells import counted
+from mpiric.profile.cells import POINT_TO_POINT, counted, fact, rank_uses
 from mpiric.profile.communicators import by_collective, by_communicator, labels
-from mpiric.profile.efficiency import efficiencies
+from mpiric.profile.efficiency import Waiting, efficiencies
 from mpiric.profile.files import file_totals
 from mpiric.profile.numbers import (
     affinity_numbers,
@@ -23,10 +23,8 @@ from mpiric.profile.numbers import (
     system_numbers,
     time_numbers,
 )
-from mpiric.profile.ranks import POINT_TO_POINT, fact, rank_uses
 from mpiric.profile.sites import site_uses
 from mpiric.profile.timeline import excess_numbers, timeline_of
-from mpiric.profile.waiting import Waiting
 
 _COPY_BYTES_PER_S = 4e9  # a copy reads and writes, half of the bandwidth of a core
 _FAULT_S = 0.5e-6  # page fault including zeroing of 4 KiB
@@ -198,3 +196,61 @@ def _notes(record: Record) -> tuple[str, ...]:
 def _listed(ranks: tuple[int, ...] | list[int], limit: int = 10) -> str:
     text = ", ".join(str(rank) for rank in ranks[:limit])
     return f"{text}, …" if len(ranks) > limit else text
+
+
+_HEADLINE = (
+    ("ranks", "ranks"),
+    ("wall time", "wall_s"),
+    ("share of MPI", "mpi_share"),
+    ("parallel efficiency", "parallel_efficiency"),
+    ("load balance", "load_balance"),
+    ("serialisation efficiency", "serialisation_efficiency"),
+    ("transfer efficiency", "transfer_efficiency"),
+    ("share of files", "io_share"),
+    ("share of the kernel", "system_share"),
+    ("peak memory of a rank", "peak_bytes"),
+)
+
+
+def compare(first: tuple[str, Profile], second: tuple[str, Profile]) -> Comparison:
+    """Compare two profiles. Times are per rank, so that runs of different size can be compared."""
+    profiles = (first[1], second[1])
+    before, after = profiles
+    ids = [{advice.finding.id: advice.finding.says for advice in profile.advice} for profile in profiles]
+    return Comparison(
+        labels=(first[0], second[0]),
+        profiles=profiles,
+        headline=tuple(
+            QuantityChange(name, before.numbers[key], after.numbers[key]) for name, key in _HEADLINE
+        ),
+        functions=_ordered(_joined(_time_per_rank(before), _time_per_rank(after))),
+        calls=tuple(
+            change for change in _joined(_calls(before), _calls(after)) if change.before != change.after
+        ),
+        sizes=_joined(_bytes(before), _bytes(after)),
+        advice_gone=tuple(says for key, says in ids[0].items() if key not in ids[1]),
+        advice_new=tuple(says for key, says in ids[1].items() if key not in ids[0]),
+    )
+
+
+def _time_per_rank(profile: Profile) -> dict[str, float]:
+    return {use.name: use.time_s / max(1, len(profile.ranks)) for use in profile.functions}
+
+
+def _calls(profile: Profile) -> dict[str, float]:
+    return {use.name: use.calls for use in profile.functions}
+
+
+def _bytes(profile: Profile) -> dict[str, float]:
+    return {f"{use.low_bytes} … {use.high_bytes} B": use.bytes for use in profile.sizes}
+
+
+def _joined(before: dict[str, float], after: dict[str, float]) -> tuple[QuantityChange, ...]:
+    return tuple(
+        QuantityChange(name, before.get(name, 0), after.get(name, 0))
+        for name in dict.fromkeys([*before, *after])
+    )
+
+
+def _ordered(changes: tuple[QuantityChange, ...]) -> tuple[QuantityChange, ...]:
+    return tuple(sorted(changes, key=lambda change: -abs(change.after - change.before)))

@@ -4,13 +4,11 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from mpiric.model.behaviour import Behaviour, Carriers, CollectiveCalls
 from mpiric.model.policy import BLOCKING
-from mpiric.model.profile import Profile
+from mpiric.model.profile import Behaviour, Carriers, CollectiveCalls, Profile
 from mpiric.model.record import CallCell, RankRecord, RankState, Record
-from mpiric.profile.cells import bin_bounds, counted, mpi_s
+from mpiric.profile.cells import POINT_TO_POINT, bin_bounds, counted, fact, mpi_s
 from mpiric.profile.message_sizes import most_on_node, sizes_by_reach
-from mpiric.profile.ranks import POINT_TO_POINT, fact
 from mpiric.profile.traffic import POINT_TO_POINT as POINT_TO_POINT_TRAFFIC
 from mpiric.profile.traffic import between_ranks, nodes_of
 

@@ -1,4 +1,4 @@
-"""Sums of cells by function, size, communicator and region."""
+"""Sums of cells by function, size, communicator and region, and the numbers of each rank."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from dataclasses import field
 from math import ceil
 
 from mpiric.model.dataclass import dataclass
-from mpiric.model.profile import FunctionUse, RegionUse, SizeUse
+from mpiric.model.profile import FunctionUse, RankUse, RegionUse, SizeUse
 from mpiric.model.record import CallCell, RankRecord, Record
 
 # Functions whose time is not part of a rank's wall time.
@@ -129,3 +129,45 @@ def by_region(record: Record) -> tuple[RegionUse, ...]:
         for cell in counted(rank):
             within[names[cell.region]] += (cell.time_s + cell.waited_s) / threads
     return tuple(RegionUse(name, entries[name], times[name], within[name]) for name in entries)
+
+
+POINT_TO_POINT = frozenset({"send", "receive", "start", "wait", "poll"})
+
+_MOST_DIGITS = 20  # digits of a 64-bit number
+
+
+def fact(rank: RankRecord, key: str) -> int:
+    """Return a numeric fact, 0 if it is missing."""
+    text = rank.facts.get(key, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else 0
+
+
+def rank_uses(record: Record) -> tuple[RankUse, ...]:
+    """Return the numbers of every recorded rank, by rank."""
+    return tuple(_use(rank, record) for rank in record.ranks)
+
+
+def _use(rank: RankRecord, record: Record) -> RankUse:
+    kinds, threads = record.function_classes, threads_in_mpi(rank)
+    return RankUse(
+        rank=rank.rank,
+        host=rank.facts.get("host", "unknown"),
+        numa_node=fact(rank, "numa_node"),
+        cpu=fact(rank, "cpu"),
+        affinity=rank.facts.get("affinity", ""),
+        state=rank.state.value,
+        wall_s=rank.wall_s,
+        mpi_s=mpi_s(rank),
+        collective_s=sum(
+            c.time_s + c.waited_s for c in counted(rank) if kinds.get(c.function) == "collective"
+        )
+        / threads,
+        point_to_point_s=sum(c.time_s for c in counted(rank) if kinds.get(c.function) in POINT_TO_POINT)
+        / threads,
+        io_s=sum(
+            file.read_s + file.write_s + file.metadata_s for file in rank.files if file.interface != "mpi-io"
+        ),
+        peak_bytes=fact(rank, "memory.peak_kib") << 10,
+        regions=tuple((region.name, region.time_s) for region in rank.regions[1:]),
+        threads=threads,
+    )

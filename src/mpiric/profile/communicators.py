@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping
 from mpiric.model.profile import CollectiveUse, CommunicatorUse
 from mpiric.model.record import CommunicatorRow, RankRecord, Record
 from mpiric.profile.cells import counted
-from mpiric.profile.waiting import Waiting
+from mpiric.profile.efficiency import Waiting
 
 Key = Hashable
 

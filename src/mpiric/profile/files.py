@@ -1,8 +1,12 @@
-"""Totals of files over the ranks that used them."""
+"""Files of a recorded run: totals per file, and the MPI-IO hints in effect, as the runtime read them back."""
 
 import itertools
 from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import Path
 
+from mpiric.host.files import LARGEST_TEXT_BYTES, open_and_read
+from mpiric.model.errors import MpiricError
 from mpiric.model.profile import FileTotal
 from mpiric.model.record import FileDetail, FileUse, RankRecord, Record
 from mpiric.model.storage import FileLayout
@@ -104,3 +108,24 @@ def ranks_in_one_stripe(record: Record, path: str, layout: FileLayout) -> bool |
         return any(after[0] <= before[1] for before, after in itertools.pairwise(ranges))
     smaller = all(detail.largest < unit for detail in details)
     return True if smaller or any(use.unaligned for use in uses) else None
+
+
+Hints = Mapping[str, Mapping[str, str]]  # path used by the program → key → value
+
+
+def read_hints(directory: Path) -> Hints:
+    """Return the hints of the first files that each rank opened; the last open of a file counts."""
+    hints: dict[str, dict[str, str]] = {}
+    for path in sorted(directory.glob("hints.*")):
+        of_file: dict[str, str] = {}
+        try:
+            text = open_and_read(path, "file of hints", LARGEST_TEXT_BYTES).decode(errors="replace")
+        except (OSError, MpiricError):
+            continue
+        for line in text.splitlines():
+            key, _, value = line.partition(" ")
+            if key == "file":
+                of_file = hints.setdefault(value, {})
+            else:
+                of_file[key] = value
+    return hints

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from mpiric.model.behaviour import Carriers, MessageSizes
+from mpiric.model.profile import Carriers, MessageSizes
 from mpiric.model.record import CallCell, RankRecord, Record
 from mpiric.profile.cells import counted
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from mpiric.model.profile import CollectiveUse, Efficiencies, FileTotal, FunctionUse, Message, RankUse
 from mpiric.model.pu_set import parse_pu_list
 from mpiric.model.record import Record
-from mpiric.profile.ranks import POINT_TO_POINT, fact
+from mpiric.profile.cells import POINT_TO_POINT, fact
 from mpiric.profile.traffic import outside_bytes
 
 _SMALL_BYTES = 2048  # limit of messages whose latency costs more than their length

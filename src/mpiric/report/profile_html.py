@@ -1,13 +1,12 @@
 """Report on a record as one self-contained page: works offline, on phones, in print, in light and dark mode.
 
-Sections are files of `sections/`, with templates. Charts are drawn by Apache ECharts, which is embedded
+Charts are drawn by Apache ECharts, which is embedded
 in the page; tables have the same data, so that only the pictures are missing without the library.
 """
 
 import json
 from collections.abc import Iterator
 from functools import lru_cache
-from importlib import import_module
 from importlib.resources import files
 from typing import Any
 
@@ -16,7 +15,7 @@ from markupsafe import Markup
 from mpiric.model.profile import Profile
 from mpiric.report._amounts import library
 from mpiric.report._pages import page, template, template_text
-from mpiric.report.sections import ORDER
+from mpiric.report.sections import SECTIONS
 
 LIBRARY = "echarts.min.js"  # put into library/ by `make setup` and by the build of the wheel
 
@@ -54,11 +53,10 @@ def charts_library() -> str:
 
 def _sections(profile: Profile, data: dict[str, Any]) -> Iterator[tuple[str, str, Markup]]:
     """Yield name, title and body of each section; chart data is added to ``data``."""
-    for name in ORDER:
-        module = import_module(f"mpiric.report.sections.{name}")
-        view = module.view(profile)
+    for name, (title, view_of) in SECTIONS.items():
+        view = view_of(profile)
         if "chart" in view:
             data[name] = view.pop("chart")
         rendered = template(f"profile/{name}.html").render(profile=profile, **view)
         body = Markup(rendered)  # noqa: S704 rendered with autoescape
-        yield name, module.TITLE, body
+        yield name, title, body

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from mpiric.model.amount import show_duration, size
-from mpiric.model.mapped_ranks import (
+from mpiric.model.mapping import (
     LEAST_GAIN,
     CollectiveModel,
     Mapped,

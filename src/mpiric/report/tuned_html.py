@@ -9,8 +9,17 @@ from mpiric.model.evidence import Verdict
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.model.tuned import Tuned
 from mpiric.report._pages import template
-from mpiric.report.tuned_shares import chain, share_words, times_bars, times_rows, together_words
-from mpiric.report.tuned_split import gain_split, longer_sentence, scope_sentence, split_rows
+from mpiric.report.tuned_parts import (
+    chain,
+    gain_split,
+    longer_sentence,
+    scope_sentence,
+    share_words,
+    split_rows,
+    times_bars,
+    times_rows,
+    together_words,
+)
 from mpiric.report.tuned_text import (
     NOT_TRIED,
     amount,

@@ -5,8 +5,7 @@ from typing import Any
 
 from mpiric.host.secrets import masked
 from mpiric.model.tuned import KnobChange, Tuned
-from mpiric.report.tuned_shares import times_json
-from mpiric.report.tuned_split import split_json
+from mpiric.report.tuned_parts import split_json, times_json
 
 
 def tuned_json(tuned: Tuned) -> dict[str, Any]:

@@ -10,8 +10,19 @@ from mpiric.model.amount import counted, show_duration
 from mpiric.model.evidence import Evidence, Verdict
 from mpiric.model.quoting import sh_command
 from mpiric.model.tuned import STEPS, BestSoFar, RunTimes, SplitGain, Tuned
-from mpiric.report.tuned_shares import PARTS, chain, share_words, times_bars, times_rows, together_words
-from mpiric.report.tuned_split import counted_by, gain_split, longer_sentence, looked_at, split_rows
+from mpiric.report.tuned_parts import (
+    PARTS,
+    chain,
+    counted_by,
+    gain_split,
+    longer_sentence,
+    looked_at,
+    share_words,
+    split_rows,
+    times_bars,
+    times_rows,
+    together_words,
+)
 
 _HEADLINE = {
     Verdict.FASTER: ("bold green", "faster, proved"),

@@ -1,7 +1,6 @@
 """Schedulers, one per file or folder: recognition of allocations, submission and tracking of jobs."""
 
 from mpiric.schedulers._batch import BatchScheduler
-from mpiric.schedulers._layout import LayoutRequest, plan_layout
 from mpiric.schedulers._registry import (
     NO_JOB,
     batch_scheduler,
@@ -13,7 +12,7 @@ from mpiric.schedulers._registry import (
     schedulers,
 )
 from mpiric.schedulers._scheduler import JobRequest, Patience, SubmitSettings
-from mpiric.schedulers._script import ScriptOptions, script_lines, text_of
+from mpiric.schedulers._script import LayoutRequest, ScriptOptions, plan_layout, script_lines, text_of
 from mpiric.schedulers._site_defaults import SiteDefaults, read_site_defaults
 from mpiric.schedulers._submission import (
     INPUT,

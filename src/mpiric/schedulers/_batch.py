@@ -10,10 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from mpiric.host.host import HERE, TIMED_OUT, Completed, Host
-from mpiric.model.allocation import Allocation, BatchJob, RunFailure, Stage
-from mpiric.model.batch import BatchLayout, NodeShape, ScriptCheck
+from mpiric.model.amount import number_of
+from mpiric.model.batch import Allocation, BatchJob, BatchLayout, NodeShape, RunFailure, ScriptCheck, Stage
 from mpiric.model.errors import MismatchError, MpiricError, NotFoundError
-from mpiric.model.numbers_in_text import number_of
 from mpiric.model.quoting import directive_value
 from mpiric.schedulers._scheduler import JobRequest, Option, Patience, Scheduler, SubmitSettings
 

@@ -4,7 +4,7 @@ from functools import cache
 from importlib import import_module
 
 from mpiric.host.host import Host
-from mpiric.model.allocation import Allocation
+from mpiric.model.batch import Allocation
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.registry import modules_of
 from mpiric.schedulers._batch import BatchScheduler

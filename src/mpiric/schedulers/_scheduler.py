@@ -7,7 +7,7 @@ from dataclasses import field
 from math import inf
 
 from mpiric.host.host import Host
-from mpiric.model.allocation import Allocation
+from mpiric.model.batch import Allocation
 from mpiric.model.dataclass import dataclass
 
 

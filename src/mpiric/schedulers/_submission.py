@@ -7,10 +7,10 @@ verb goes on from its own files, and a status file says that it has come to its 
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 
+from mpiric.model.amount import number_of
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import ExitCode
 from mpiric.model.job import Job, Meaning
-from mpiric.model.numbers_in_text import number_of
 from mpiric.model.quoting import directive, sh_command, sh_word
 from mpiric.schedulers._batch import BatchScheduler
 from mpiric.schedulers._scheduler import ELEMENT_VARIABLE, JobRequest, SubmitSettings

@@ -11,10 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from mpiric.host.host import Host
-from mpiric.model.allocation import AllocatedHost, Allocation, BatchJob, End, Stage
-from mpiric.model.batch import NodeShape
+from mpiric.model.amount import count_of
+from mpiric.model.batch import AllocatedHost, Allocation, BatchJob, End, NodeShape, Stage
 from mpiric.model.errors import MpiricError
-from mpiric.model.numbers_in_text import count_of
 from mpiric.schedulers._batch import COMMAND_TIMEOUT_S, BatchScheduler, arguments
 from mpiric.schedulers._scheduler import JobRequest, SubmitSettings, clock_s
 

@@ -3,8 +3,16 @@
 Each module without a leading underscore declares a `Storage`; the name of the module is its name.
 """
 
-from mpiric.storage._read import holding, layouts_of, read_mounts, read_storage, served_by
-from mpiric.storage._storage import Storage, recognise, storages
+from mpiric.storage._storage import (
+    Storage,
+    holding,
+    layouts_of,
+    read_mounts,
+    read_storage,
+    recognise,
+    served_by,
+    storages,
+)
 
 __all__ = [
     "Storage",

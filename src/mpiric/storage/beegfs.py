@@ -7,7 +7,7 @@ format on request (`--retro`). Users may only set patterns if the administrator 
 import re
 
 from mpiric.host.host import HERE, Host
-from mpiric.model.numbers_in_text import number_of
+from mpiric.model.amount import number_of
 from mpiric.model.storage import FileLayout, LayoutLimits, Mount, StorageFacts, Stripes
 from mpiric.storage._storage import QUESTION_S, Commands, Storage
 

@@ -5,7 +5,7 @@ there.
 """
 
 from mpiric.host.host import Host
-from mpiric.model.numbers_in_text import number_of
+from mpiric.model.amount import number_of
 from mpiric.model.storage import FileLayout, LayoutLimits, Mount, StorageFacts, Stripes
 from mpiric.storage._storage import Commands, Storage
 

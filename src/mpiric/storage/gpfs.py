@@ -4,7 +4,7 @@
 """
 
 from mpiric.host.host import Host
-from mpiric.model.numbers_in_text import number_of
+from mpiric.model.amount import number_of
 from mpiric.model.storage import LayoutLimits, Mount, StorageFacts
 from mpiric.storage._storage import QUESTION_S, Storage
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from mpiric.host.host import HERE, Host
-from mpiric.model.numbers_in_text import number_of
+from mpiric.model.amount import number_of
 from mpiric.model.storage import ALL_TARGETS, FileLayout, LayoutLimits, Mount, StorageFacts, Stripes
 from mpiric.storage import _lov
 from mpiric.storage._storage import QUESTION_S, Commands, Storage

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mpiric.abi.serving import networks_of
+from mpiric.abi import networks_of
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.mpis import with_capabilities
 

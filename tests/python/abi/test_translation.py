@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from mpiric.abi.serving import Serving, can_serve, route
+from mpiric.abi import Serving, can_serve, route
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.translation import (
     PAIRS,

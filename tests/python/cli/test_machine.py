@@ -7,9 +7,8 @@ from rich.console import Console
 from tests.support.replay_host import Recording, ReplayHost
 
 from mpiric.cli._json import as_json
-from mpiric.cli._machine_text import survey_text
 from mpiric.cli._topology_picture import topology_picture
-from mpiric.cli.machine import command
+from mpiric.cli.machine import command, survey_text
 from mpiric.machine import read_topology
 from mpiric.model.amount import size
 from mpiric.workflows.machine import survey

@@ -5,10 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from mpiric.fabric.carriers import carriers, contradiction, in_words, varying
 from mpiric.fabric.networks import kinds
 from mpiric.fabric.pairs import pair_reports, warnings_of
-from mpiric.fabric.probe import damaged, read_probe
+from mpiric.fabric.probe import carriers, contradiction, damaged, in_words, read_probe, varying
 from mpiric.fabric.verdict import best_route, gain, winners
 from mpiric.model.configuration import Configuration
 from mpiric.model.fabric import Moved, PairClass, PlainNetwork, Route, TransportPath, TransportReport

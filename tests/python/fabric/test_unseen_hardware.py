@@ -10,8 +10,8 @@ import pytest
 from tests.support.connections import transports_in
 from tests.support.replay_host import Recording, ReplayHost
 
-from mpiric.fabric.carriers import carriers, contradiction
 from mpiric.fabric.networks import best_network, kinds, misdriven
+from mpiric.fabric.probe import carriers, contradiction
 from mpiric.machine.network import read_nics
 from mpiric.model.fabric import Moved, PairClass, TransportPath
 

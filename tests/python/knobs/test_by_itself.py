@@ -7,9 +7,9 @@ from tests.support.situations import BY_LABEL, machine, rank, situation
 
 from mpiric import knobs
 from mpiric.model.job import LaunchOption, Meaning
+from mpiric.model.launch import Spelling
 from mpiric.model.machine import Nic
 from mpiric.model.situation import Situation
-from mpiric.model.spelling import Spelling
 from mpiric.workflows.tune.request import TuneRequest
 from mpiric.workflows.tune.space import requested_space
 

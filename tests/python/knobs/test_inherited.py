@@ -7,8 +7,8 @@ from tests.support.situations import BY_LABEL, MPIS, machine, situation
 from tests.support.written_files import lustre
 
 from mpiric.knobs import inherited_problems
-from mpiric.model.behaviour import Behaviour
 from mpiric.model.job import LaunchOption, Meaning
+from mpiric.model.profile import Behaviour
 
 GOMP = "/usr/lib/libgomp.so.1"
 

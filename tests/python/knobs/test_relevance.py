@@ -22,8 +22,8 @@ from tests.support.situations import BY_LABEL, all_situations, situation
 from tests.support.written_files import output, writing
 
 from mpiric.knobs import all_knobs, consider, distinct
-from mpiric.model.behaviour import Carriers
 from mpiric.model.knob import Try
+from mpiric.model.profile import Carriers
 from mpiric.model.situation import EVERYTHING, HostNames
 from mpiric.profile.analyse import analyse
 from mpiric.profile.behaviour import behaviour_of

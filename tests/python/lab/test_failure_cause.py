@@ -11,7 +11,7 @@ from mpiric.lab.failures import (
     LostAllocationError,
     failure_cause_of,
 )
-from mpiric.model.allocation import AllocatedHost, Allocation
+from mpiric.model.batch import AllocatedHost, Allocation
 from mpiric.schedulers import Patience, batch_scheduler
 
 TWO = Allocation("slurm", "7", (AllocatedHost("n1", 2), AllocatedHost("n2", 2)))

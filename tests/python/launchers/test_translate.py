@@ -6,7 +6,7 @@ from mpiric.launchers import dialects, render, write_host_file
 from mpiric.launchers._hosts import read_host_file
 from mpiric.model.errors import MismatchError
 from mpiric.model.job import HostSlots
-from mpiric.model.spelling import Spelling
+from mpiric.model.launch import Spelling
 
 
 def switched(job, dialect, launcher):

@@ -3,8 +3,7 @@ from dataclasses import replace
 import pytest
 
 from mpiric.host.facts.local import LocalHost
-from mpiric.machine.topology import topology_of
-from mpiric.machine.topology_sysfs import read_sysfs_topology
+from mpiric.machine.topology import read_sysfs_topology, topology_of
 
 
 def test_two_sockets_with_smt_are_read_without_hwloc(host_with, cpu_tree):

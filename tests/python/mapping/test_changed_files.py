@@ -9,15 +9,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mpiric.mapping.graph import graph_of
-from mpiric.mapping.machines.assemble import assemble
-from mpiric.mapping.machines.costs import with_fabric
-from mpiric.mapping.machines.switches import parse_slurm_topology
-from mpiric.mapping.machines.yaml_file import parse_machine_yaml
+from mpiric.mapping.machine_tree import assemble, with_fabric
+from mpiric.mapping.machine_yaml import parse_machine_yaml
 from mpiric.mapping.networks import parse_network
 from mpiric.mapping.read import read_matrix_market, read_metis, read_numpy, read_text_matrix
+from mpiric.mapping.switches import parse_slurm_topology
 from mpiric.model.errors import MpiricError
-from mpiric.model.machine_slots import MachineSpec
-from mpiric.model.rank_graph import RankGraph
+from mpiric.model.mapping import MachineSpec, RankGraph
 
 QUICK = settings(
     deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]

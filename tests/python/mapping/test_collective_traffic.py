@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from tests.support.records import CLASSES, rank
 
-from mpiric.mapping.collectives.algorithms import ALGORITHMS
-from mpiric.mapping.collectives.decompose import collective_traffic
+from mpiric.mapping.collective_algorithms import ALGORITHMS
+from mpiric.mapping.collective_traffic import collective_traffic
 from mpiric.model.record import CallCell, CommunicatorRow, Record
 
 EVERY = [(collective, name) for collective, algorithms in ALGORITHMS.items() for name in algorithms]

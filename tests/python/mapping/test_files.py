@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mpiric.mapping.read import read_graph, read_matrix_market, read_metis, read_numpy, read_text_matrix
 from mpiric.model.errors import MpiricError
-from mpiric.model.rank_graph import RankGraph
+from mpiric.model.mapping import RankGraph
 
 READERS = (read_metis, read_matrix_market, read_numpy, read_text_matrix)
 SQUARE = b"4 4\n2 4\n1 3\n2 4\n1 3\n"

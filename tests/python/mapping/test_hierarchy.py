@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from mpiric.mapping.graph import graph_of, parse_distances, parse_hierarchy, uniform_tree
-from mpiric.mapping.machines.assemble import assemble
+from mpiric.mapping.machine_tree import assemble
 from mpiric.model.errors import MpiricError
-from mpiric.model.machine_slots import MachineSpec
-from mpiric.model.rank_graph import hop_bytes, off_node_weight
+from mpiric.model.mapping import MachineSpec, hop_bytes, off_node_weight
 
 
 def distance(tree, a, b):

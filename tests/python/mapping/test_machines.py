@@ -7,13 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mpiric.mapping.machines.assemble import assemble, joined_specs
-from mpiric.mapping.machines.costs import measured_distances, with_fabric
-from mpiric.mapping.machines.switches import parse_slurm_topology
-from mpiric.mapping.machines.yaml_file import parse_machine_yaml
+from mpiric.mapping.machine_tree import assemble, joined_specs, measured_distances, with_fabric
+from mpiric.mapping.machine_yaml import parse_machine_yaml
 from mpiric.mapping.networks import parse_network
+from mpiric.mapping.switches import parse_slurm_topology
 from mpiric.model.errors import MpiricError
-from mpiric.model.machine_slots import MachineSpec
+from mpiric.model.mapping import MachineSpec
 
 TOPOLOGY = """\
 # two leaves

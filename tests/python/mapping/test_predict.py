@@ -7,11 +7,10 @@ import pytest
 
 from mpiric.mapping.engine import link_routes
 from mpiric.mapping.graph import graph_of
-from mpiric.mapping.machines.assemble import assemble
+from mpiric.mapping.machine_tree import assemble
 from mpiric.mapping.networks import parse_network
 from mpiric.mapping.objectives import link_use, objective_value, predicted_time
-from mpiric.model.machine_slots import LevelCost, MachineSpec
-from mpiric.model.mapped_ranks import Mapped, OrderCost, OrderVerdict
+from mpiric.model.mapping import LevelCost, MachineSpec, Mapped, OrderCost, OrderVerdict
 
 COSTS = {"node": LevelCost(1.0, 1000.0), "network": LevelCost(10.0, 100.0)}
 TWO_NODES = assemble(MachineSpec(hosts=("a", "b"), slots=(2,), costs=COSTS, costs_source="test"))

@@ -1,6 +1,6 @@
 import pytest
 
-from mpiric.model.numbers_in_text import count_of
+from mpiric.model.amount import count_of
 
 
 def test_digits_are_a_count():

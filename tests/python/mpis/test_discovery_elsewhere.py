@@ -9,7 +9,7 @@ from tests.support.replay_host import command_key
 from mpiric.host.host import Completed, Elf
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.mpis import abi_of_program, find_mpis, mpi_of_launcher
-from mpiric.mpis._modules import prefixes_in
+from mpiric.mpis._locations import prefixes_in
 
 MPICH = Installed("/sw/mpich/4.2", mpi_banners.MPICH_4, launcher_says=mpi_banners.MPIEXEC_HYDRA)
 CRAY = Installed(

@@ -1,5 +1,5 @@
 from mpiric.host.facts.local import LocalHost
-from mpiric.mpis._file_drivers import file_drivers
+from mpiric.mpis._describe import file_drivers
 
 PREFIXES = b"\0ufs:\0panfs:\0testfs:\0lustre:\0"
 

@@ -6,7 +6,7 @@ import pytest
 from tests.support.machines import DATA, cores_of, made_up, placed, recorded
 
 from mpiric.model.placement import Bandwidth
-from mpiric.placement.saturation import saturation_of, sweep
+from mpiric.placement.sizing import saturation_of, sweep
 
 
 def table(name: str) -> tuple[Bandwidth, ...]:

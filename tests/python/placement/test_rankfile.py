@@ -4,8 +4,8 @@ import pytest
 from tests.support.machines import made_up, placed, recorded
 
 from mpiric.launchers import emit
+from mpiric.launchers._emission import whole_cores
 from mpiric.launchers._openmpi import rankfile
-from mpiric.launchers._shape import whole_cores
 from mpiric.launchers.openmpi5 import _units
 from mpiric.model.errors import MpiricError
 from mpiric.model.placement import HardwareThreads

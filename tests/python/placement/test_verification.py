@@ -3,7 +3,7 @@
 from tests.support.machines import made_up, placed
 
 from mpiric.model.placement import ProcessSeen, ThreadSeen
-from mpiric.placement.memory_checks import touched_by_one
+from mpiric.placement.checks import touched_by_one
 from mpiric.placement.verification import Node, judge
 
 FOUR = made_up(4)

@@ -6,7 +6,7 @@ from math import inf
 import pytest
 from tests.support.records import CLASSES, cell, rank, record, sent
 
-from mpiric.model.behaviour import Behaviour, Carriers, MessageSizes
+from mpiric.model.profile import Behaviour, Carriers, MessageSizes
 from mpiric.model.record import CommunicatorRow
 from mpiric.profile.analyse import analyse
 from mpiric.profile.behaviour import behaviour_of, merged

@@ -5,8 +5,7 @@ import csv
 import pytest
 from tests.support.records import cell, file, rank, record, sent
 
-from mpiric.profile.analyse import analyse
-from mpiric.profile.compare import compare
+from mpiric.profile.analyse import analyse, compare
 from mpiric.profile.tables import TABLES, rows, write_csv
 
 RECORD = record(

@@ -14,7 +14,7 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.finding import Finding
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.model.tuned import CannotMatter, Tuned
-from mpiric.profile.compare import compare
+from mpiric.profile.analyse import compare
 from mpiric.report.comparison_text import comparison_html
 from mpiric.report.policy_text import policy_html
 from mpiric.report.profile_html import profile_html

@@ -17,14 +17,13 @@ from mpiric.model.finding import Finding
 from mpiric.model.machine import Core
 from mpiric.model.profile import Message, NodeTopology
 from mpiric.model.record import Region, Timeline
-from mpiric.profile.analyse import analyse
-from mpiric.profile.compare import compare
+from mpiric.profile.analyse import analyse, compare
 from mpiric.report.comparison_text import comparison_html
 from mpiric.report.profile_html import charts_library, in_script, profile_html
 from mpiric.report.profile_json import profile_json
 from mpiric.report.profile_text import print_profile
-from mpiric.report.sections import ORDER
-from mpiric.report.sections.traffic import packed
+from mpiric.report.rank_sections import packed
+from mpiric.report.sections import SECTIONS
 
 ROOT = Path(__file__).parents[3]
 LINE = Timeline(1.0, [0.1] * 10, [0.5] * 10, [0.0] * 10, [0.01] * 10, [0] * 10)
@@ -123,10 +122,10 @@ def test_times_that_cannot_be_do_not_become_a_long_summary():
     assert len(summary(analyse(damaged))) < 4000
 
 
-def test_every_section_has_a_file_and_a_place_in_the_page():
-    modules = {path.stem for path in (ROOT / "src/mpiric/report/sections").glob("[!_]*.py")}
-    assert set(ORDER) == modules
-    assert Page(profile_html(profile_of(), "1")).sections == list(ORDER)
+def test_every_section_has_a_template_and_a_place_in_the_page():
+    templates = {path.stem for path in (ROOT / "src/mpiric/report/templates/profile").glob("*.html")}
+    assert set(SECTIONS) == templates
+    assert Page(profile_html(profile_of(), "1")).sections == list(SECTIONS)
 
 
 def test_the_page_asks_nothing_of_the_network():
@@ -182,7 +181,7 @@ def test_summary_and_page_name_the_transport_reported_by_the_library():
 
 
 def test_a_matrix_too_large_for_a_page_joins_neighbouring_ranks(monkeypatch):
-    monkeypatch.setattr("mpiric.report.sections.traffic._MOST_ENTRIES", 4)
+    monkeypatch.setattr("mpiric.report.rank_sections._MOST_ENTRIES", 4)
     ring = [Message(at, (at + 1) % 8, 1, 10) for at in range(8)]
     small = packed(ring, 8)
     assert (small["per_entry"], small["size"]) == (4, 8)
@@ -200,7 +199,7 @@ def test_a_browser_draws_every_chart_without_complaint(tmp_path):
     assert charts_library(), "run tools/setup/charts"
     dom, complaints = browse(profile_html(profile_of(), "1"), tmp_path)
     assert complaints == []
-    assert Page(dom).sections == list(ORDER)
+    assert Page(dom).sections == list(SECTIONS)
     assert re.search(r'data-charts="5"', dom)
     assert dom.count("<canvas") >= 5
 

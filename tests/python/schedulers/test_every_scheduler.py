@@ -12,8 +12,7 @@ from tests.support.stand_in import COMMANDS, StandIn
 
 import mpiric
 from mpiric.launchers import parse_command
-from mpiric.model.allocation import AllocatedHost, Allocation, End, Stage
-from mpiric.model.batch import NodeShape
+from mpiric.model.batch import AllocatedHost, Allocation, End, NodeShape, Stage
 from mpiric.schedulers import (
     JobRequest,
     LayoutRequest,

@@ -2,7 +2,7 @@ import pytest
 from tests.support.slurm_host import AWAY, UNKNOWN, SlurmHost, Time, text
 
 from mpiric.host.host import Completed
-from mpiric.model.allocation import Stage
+from mpiric.model.batch import Stage
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.schedulers import Patience, SubmitSettings, batch_scheduler
 

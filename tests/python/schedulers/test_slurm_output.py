@@ -1,8 +1,7 @@
 import pytest
 from tests.support.slurm_host import text
 
-from mpiric.model.allocation import Stage
-from mpiric.model.batch import NodeShape
+from mpiric.model.batch import NodeShape, Stage
 from mpiric.schedulers.slurm import _output as output
 
 

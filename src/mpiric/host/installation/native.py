@@ -1,4 +1,7 @@
-"""Location of the native parts, which `make setup` or a build of the package from a checkout creates."""
+"""Location, integrity and properties of the native parts.
+
+`make setup` or a build of the package from a checkout creates them.
+"""
 
 import contextlib
 import hashlib
@@ -10,6 +13,8 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 
+from mpiric.host.host import Host
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import NotFoundError
 from mpiric.model.mpi_library import AbiFamily
 from mpiric.model.quoting import sh_word
@@ -151,3 +156,45 @@ def library_under_name(library: str, soname: str, inside: str | None = None) -> 
     with tempfile.TemporaryDirectory(prefix=".mpiric-" if inside else "mpiric-", dir=inside) as directory:
         (Path(directory) / soname).symlink_to(library)
         yield directory
+
+
+_RUNTIME = "libmpiric.so"
+
+
+@dataclass(frozen=True)
+class NativeParts:
+    """Facts about all native parts; empty without native parts."""
+
+    built_by: str = ""  # compiler and version, "" if unknown
+    portable: bool = False  # built for older systems than the build machine
+    glibc_floor: tuple[int, ...] = ()  # oldest glibc that all of them support
+    families: tuple[AbiFamily, ...] = ()  # ABI families with a runtime
+
+
+def native_parts(host: Host, root: Path | None = None) -> NativeParts:
+    """Return the facts from the manifest and from the ELF files of the native parts."""
+    root = root or native_root()
+    facts = read_manifest(root)
+    elfs = [elf for path in sorted(root.glob("**/*")) if path.is_file() and (elf := host.elf(str(path)))]
+    return NativeParts(
+        built_by=str(facts.get("built_by", "")),
+        portable=bool(facts.get("portable", False)),
+        glibc_floor=max((elf.glibc_needed for elf in elfs), default=()),
+        families=tuple(family for family in AbiFamily if (root / family.value / _RUNTIME).is_file()),
+    )
+
+
+def altered_parts(root: Path | None = None) -> tuple[str, ...]:
+    """Return the absolute paths of changed or missing native parts; none without digests."""
+    return altered_below(root or native_root())
+
+
+def installed_by() -> str:
+    """Return the installer of mpiric (``pip``, ``uv``, ``conda``), "" if the metadata does not name it."""
+    from importlib import metadata  # slow, and only needed here
+
+    try:
+        text = metadata.distribution("mpiric").read_text("INSTALLER")
+    except metadata.PackageNotFoundError:
+        return ""
+    return (text or "").strip()

@@ -9,8 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from mpiric.host.host import TIMED_OUT, Completed, Host
-from mpiric.model.allocation import Allocation, RunFailure
-from mpiric.model.batch import BatchLayout, NodeShape, ScriptCheck
+from mpiric.model.batch import Allocation, BatchLayout, NodeShape, RunFailure, ScriptCheck
 from mpiric.model.quoting import directive_value
 from mpiric.schedulers._batch import COMMAND_TIMEOUT_S, BatchScheduler, arguments
 from mpiric.schedulers._scheduler import JobRequest, Patience, SubmitSettings, clock_s

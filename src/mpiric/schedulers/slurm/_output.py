@@ -8,11 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from re import escape, findall, search
 
-from mpiric.model.allocation import AllocatedHost, Allocation, BatchJob, End, Stage
-from mpiric.model.batch import NodeShape, ScriptCheck
+from mpiric.model.amount import count_of, number_of
+from mpiric.model.batch import AllocatedHost, Allocation, BatchJob, End, NodeShape, ScriptCheck, Stage
 from mpiric.model.errors import MpiricError
 from mpiric.model.host_list import counts_of, hosts_of
-from mpiric.model.numbers_in_text import count_of, number_of
 
 QUEUE_FORMAT = "%i|%T|%r|%N"
 MARKED_FORMAT = "%i|%k"

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from mpiric.abi.serving import MpiRoute, Server, Serving, can_serve, mpi_sonames, route
+from mpiric.abi import MpiRoute, Server, Serving, can_serve, mpi_sonames, route
 from mpiric.build.cluster import machines_of
 from mpiric.build.compilers import families
 from mpiric.build.inspection import (

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from mpiric.abi.serving import NetworkRoute, Server, Serving, mpi_sonames
+from mpiric.abi import NetworkRoute, Server, Serving, mpi_sonames
 from mpiric.build.targets import BASELINE
 from mpiric.host.facts.elf import read_elf
 from mpiric.host.installation.native import library_under_name

@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from mpiric.abi.serving import Server, Serving, can_serve, mpi_sonames, networks_of
+from mpiric.abi import Server, Serving, can_serve, mpi_sonames, networks_of
 from mpiric.build.inspection import inspect_file
 from mpiric.host.facts.elf import read_elf
 from mpiric.host.host import Host

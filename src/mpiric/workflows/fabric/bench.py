@@ -5,8 +5,7 @@ from dataclasses import replace
 
 from mpiric import knobs, mpis
 from mpiric.fabric import library_output
-from mpiric.fabric.carriers import carriers
-from mpiric.fabric.probe import damaged, read_probe
+from mpiric.fabric.probe import carriers, damaged, read_probe
 from mpiric.host.host import Host
 from mpiric.host.installation.native import native_part
 from mpiric.lab.lab import drive
@@ -15,10 +14,10 @@ from mpiric.model.errors import MpiricError, ProgramFailedError
 from mpiric.model.fabric import Moved, PairClass, Route, TransportReport
 from mpiric.model.job import Segment
 from mpiric.model.knob import Skip
+from mpiric.model.launch import Spelling
 from mpiric.model.narrator import Narrator
 from mpiric.model.run import Plan, Run
 from mpiric.model.situation import Situation
-from mpiric.model.spelling import Spelling
 from mpiric.model.trial import Outcome, Phase
 from mpiric.workflows.launch.interchange import ready_to_serve
 from mpiric.workflows.trials.users_lab import PrintingRun, printed, users_lab

@@ -7,8 +7,8 @@ from math import inf
 from pathlib import Path
 
 from mpiric import knobs, mpis
-from mpiric.fabric.carriers import varying
 from mpiric.fabric.pairs import disturbed_times, pair_reports, warnings_of
+from mpiric.fabric.probe import varying
 from mpiric.fabric.verdict import best_route, gain_of, typical_us
 from mpiric.host.files import LARGEST_TEXT_BYTES, read_bounded
 from mpiric.host.host import Host

@@ -12,11 +12,11 @@ from math import ceil
 from mpiric import knobs, launchers
 from mpiric.host.host import Host
 from mpiric.lab.render import spellings
+from mpiric.model.amount import count_of
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.job import Job, LaunchOption, Meaning, Segment
 from mpiric.model.knob import Need
-from mpiric.model.numbers_in_text import count_of
 from mpiric.model.situation import Situation
 from mpiric.schedulers import find_allocation
 

@@ -10,15 +10,13 @@ from mpiric.host.files import text_of
 from mpiric.host.host import Host
 from mpiric.machine.topology import load_topology, topology_of
 from mpiric.mapping.graph import parse_distances
-from mpiric.mapping.machines.assemble import assemble, joined_specs, node_shape
-from mpiric.mapping.machines.costs import measured_distances, with_fabric
-from mpiric.mapping.machines.switches import is_slurm_topology, parse_slurm_topology
-from mpiric.mapping.machines.yaml_file import parse_machine_yaml
+from mpiric.mapping.machine_tree import assemble, joined_specs, measured_distances, node_shape, with_fabric
+from mpiric.mapping.machine_yaml import parse_machine_yaml
 from mpiric.mapping.networks import parse_network
+from mpiric.mapping.switches import is_slurm_topology, parse_slurm_topology
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
-from mpiric.model.machine_slots import MachineSlots, MachineSpec
-from mpiric.model.rank_graph import Numbers, RankGraph
+from mpiric.model.mapping import MachineSlots, MachineSpec, Numbers, RankGraph
 from mpiric.model.rank_order import RankOrder
 from mpiric.workflows.mapping.record import RecordedTraffic
 

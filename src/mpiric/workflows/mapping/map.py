@@ -10,9 +10,18 @@ from mpiric.mapping.engine import EngineProblem, EngineSettings, SharedUse, link
 from mpiric.mapping.objectives import engine_task, link_use, objective_value, predicted_time
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
-from mpiric.model.machine_slots import MachineSlots, MachineSpec
-from mpiric.model.mapped_ranks import Mapped, OrderCost, OrderProposal
-from mpiric.model.rank_graph import Numbers, RankGraph, Weights, hop_bytes, off_node_weight
+from mpiric.model.mapping import (
+    MachineSlots,
+    MachineSpec,
+    Mapped,
+    Numbers,
+    OrderCost,
+    OrderProposal,
+    RankGraph,
+    Weights,
+    hop_bytes,
+    off_node_weight,
+)
 from mpiric.model.rank_order import RankOrder
 from mpiric.workflows.mapping.machine import rank_order, record_on_machine
 from mpiric.workflows.mapping.record import recorded_traffic

@@ -9,8 +9,7 @@ import numpy as np
 
 from mpiric.host.host import Host
 from mpiric.model.errors import MpiricError
-from mpiric.model.machine_slots import MachineSpec
-from mpiric.model.rank_graph import Numbers, SlotTree
+from mpiric.model.mapping import MachineSpec, Numbers, SlotTree
 from mpiric.model.rank_order import RankOrderChoice
 from mpiric.model.record import Record
 from mpiric.tuning.files import write_whole

@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpiric.mapping.collectives.decompose import CollectiveTraffic, collective_traffic
+from mpiric.mapping.collective_traffic import CollectiveTraffic, collective_traffic
 from mpiric.mapping.graph import graph_of
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
-from mpiric.model.mapped_ranks import RecordedRun
+from mpiric.model.mapping import Numbers, RankGraph, RecordedRun, Weights
 from mpiric.model.profile import Message
-from mpiric.model.rank_graph import Numbers, RankGraph, Weights
 from mpiric.model.record import Record
 from mpiric.profile.read import read_record
 from mpiric.profile.traffic import ONE_SIDED, POINT_TO_POINT, between_ranks, nodes_of

@@ -12,10 +12,10 @@ from mpiric.lab.render import spellings
 from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import NotFoundError
+from mpiric.model.launch import Spelling
 from mpiric.model.mpi_library import AbiFamily
 from mpiric.model.pack import Content, ContentKind, LeftOut, SettingsNeed
 from mpiric.model.situation import Situation
-from mpiric.model.spelling import Spelling
 from mpiric.workflows.pack.glibc import FLOOR
 from mpiric.workflows.run.run import AppliedRecipe
 

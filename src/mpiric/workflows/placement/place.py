@@ -18,7 +18,7 @@ from mpiric.model.machine import Core, CoreSet, Level, Machine
 from mpiric.model.placement import Bandwidth, Emission, PlacementRequest, Plan
 from mpiric.placement import plan
 from mpiric.placement.rankfile import Numbers, plan_rankfile, read_rankfile
-from mpiric.placement.saturation import saturation_of, sweep
+from mpiric.placement.sizing import saturation_of, sweep
 
 Say = Callable[[str], None]
 

@@ -23,9 +23,9 @@ from mpiric.model.run import Run
 from mpiric.model.situation import EVERYTHING
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.placement import plan
-from mpiric.placement.memory_checks import touched_by_one
+from mpiric.placement.checks import touched_by_one
 from mpiric.placement.verification import Node, judge
-from mpiric.profile.ranks import fact
+from mpiric.profile.cells import fact
 from mpiric.profile.tables import threads_of
 from mpiric.workflows.launch.parse_job import parse_job
 from mpiric.workflows.trials.expected import known_situation

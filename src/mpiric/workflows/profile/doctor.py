@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from mpiric.host.host import Host
-from mpiric.host.installation.identity import altered_parts
+from mpiric.host.installation.native import altered_parts
 from mpiric.host.packaged import finding_from
 from mpiric.machine import notice
 from mpiric.model.dataclass import dataclass
@@ -18,7 +18,7 @@ from mpiric.model.pu_set import parse_pu_list
 from mpiric.model.record import RankRecord
 from mpiric.model.situation import Allowed, RankSeen, Situation
 from mpiric.profile.advise import rules
-from mpiric.profile.ranks import fact
+from mpiric.profile.cells import fact
 from mpiric.workflows.launch.container_findings import container_findings, hint_file_findings
 from mpiric.workflows.launch.parse_job import libraries_of_program
 from mpiric.workflows.placement.verify import judge_record

@@ -15,13 +15,12 @@ from mpiric.lab.recording import Recorder, recorder_of
 from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, NotFoundError, after_run
-from mpiric.model.launch import Launch
+from mpiric.model.launch import Launch, Spelling
 from mpiric.model.mpi_library import AbiFamily
 from mpiric.model.profile import FileTotal, NodeTopology, Profile
 from mpiric.model.quoting import sh_command
 from mpiric.model.record import Record
 from mpiric.model.run import Run
-from mpiric.model.spelling import Spelling
 from mpiric.model.translation import family_above
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.profile.advise import advise

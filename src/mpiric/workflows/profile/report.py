@@ -12,8 +12,7 @@ from mpiric.model.errors import MpiricError
 from mpiric.model.json_text import parse_json
 from mpiric.model.machine import Core
 from mpiric.model.profile import PER_STEP, Comparison, NodeTopology, Profile, QuantityChange
-from mpiric.profile.analyse import analyse
-from mpiric.profile.compare import compare
+from mpiric.profile.analyse import analyse, compare
 from mpiric.profile.pace import run_pace
 from mpiric.profile.read import read_record
 from mpiric.profile.sites import name_sites

@@ -9,7 +9,7 @@ from posixpath import basename
 
 from mpiric import launchers, mpis
 from mpiric.host.host import Host
-from mpiric.host.processes.preparing import make_ready
+from mpiric.host.processes.captured import make_ready
 from mpiric.model.batch import BatchLayout, NodeShape, ScriptCheck, ScriptLine
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MismatchError, MpiricError

@@ -15,8 +15,7 @@ from typing import Any
 from mpiric.host.files import is_file
 from mpiric.host.host import Host
 from mpiric.host.owned_files import append
-from mpiric.model.allocation import End
-from mpiric.model.batch import Spread
+from mpiric.model.batch import End, Spread
 from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MismatchError, MpiricError

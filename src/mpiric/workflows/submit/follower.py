@@ -7,9 +7,9 @@ from pathlib import Path
 from mpiric.host.files import exists
 from mpiric.host.host import Host
 from mpiric.host.owned_files import append
-from mpiric.model.allocation import BatchJob, End, Stage
+from mpiric.model.amount import number_of
+from mpiric.model.batch import BatchJob, End, Stage
 from mpiric.model.dataclass import dataclass
-from mpiric.model.numbers_in_text import number_of
 from mpiric.schedulers import (
     LOG,
     OUTPUT,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from mpiric.host.files import is_file
 from mpiric.host.host import Host
-from mpiric.model.allocation import BatchJob, End
+from mpiric.model.batch import BatchJob, End
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import ExitCode, MpiricError
 from mpiric.schedulers import (

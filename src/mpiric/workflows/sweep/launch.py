@@ -10,10 +10,10 @@ from mpiric.host.installation.native import native_part
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, ProgramFailedError
 from mpiric.model.json_text import read_fields
+from mpiric.model.launch import Spelling
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.policy import LIBRARY, Line, Measured, Named, Policy
 from mpiric.model.run import Plan
-from mpiric.model.spelling import Spelling
 from mpiric.tuning.policy.sampling import SweepPoint
 from mpiric.workflows.policies.files import lay_out
 from mpiric.workflows.policies.tuner import strictly, tuner_for

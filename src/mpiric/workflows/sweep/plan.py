@@ -13,10 +13,10 @@ from mpiric.lab.lab import drive
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MismatchError, MpiricError
 from mpiric.model.job import Job
+from mpiric.model.launch import Spelling
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.policy import LIBRARY, UNSIZED, Shape, order_of
 from mpiric.model.situation import EVERYTHING, Observation, Situation
-from mpiric.model.spelling import Spelling
 from mpiric.profile.cells import bin_bounds
 from mpiric.profile.read import read_record
 from mpiric.tuning.policy.sampling import STRIDE, Subject, grid_points

@@ -9,10 +9,10 @@ from mpiric.lab.render import render
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import NoRoomError, ProgramFailedError
 from mpiric.model.json_text import json_lines
+from mpiric.model.launch import Spelling
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.run import Plan, Run
 from mpiric.model.situation import Situation
-from mpiric.model.spelling import Spelling
 from mpiric.model.trial import Outcome, Phase
 from mpiric.workflows.sweep.request import SweepRequest
 from mpiric.workflows.trials.users_lab import PrintingRun

@@ -19,11 +19,10 @@ from mpiric.host.secrets import masked
 from mpiric.lab.lab import Lab
 from mpiric.lab.probes import WholeRun
 from mpiric.lab.recording import Recorded, Recorder, read_recorded, recorder_of
-from mpiric.model.behaviour import Behaviour
 from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
-from mpiric.model.profile import FileTotal
+from mpiric.model.profile import Behaviour, FileTotal
 from mpiric.model.quoting import sh_command
 from mpiric.model.run import Plan, Run
 from mpiric.model.situation import Observation, Situation

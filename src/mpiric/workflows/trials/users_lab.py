@@ -14,8 +14,8 @@ from mpiric.lab.judge import Judge
 from mpiric.lab.lab import Lab
 from mpiric.lab.probes import Probe
 from mpiric.model.dataclass import dataclass
+from mpiric.model.launch import Spelling
 from mpiric.model.situation import Situation
-from mpiric.model.spelling import Spelling
 from mpiric.model.trial import Trial
 from mpiric.tuning.objective import Objective
 from mpiric.tuning.store.store import Store

@@ -7,14 +7,14 @@ from statistics import median
 
 from mpiric.host.host import Host
 from mpiric.lab.recording import Recorded
-from mpiric.model.behaviour import Behaviour
 from mpiric.model.configuration import Configuration
 from mpiric.model.file_rules import parse_hints, parse_layouts, write_layout
+from mpiric.model.profile import Behaviour
 from mpiric.model.quoting import one_line
 from mpiric.model.storage import FileLayout
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.model.tuned import FileTimes
-from mpiric.profile.hints import read_hints
+from mpiric.profile.files import read_hints
 from mpiric.storage import layouts_of
 from mpiric.workflows.tune.state import TuneState
 

@@ -12,7 +12,7 @@ from mpiric import knobs
 from mpiric.host.host import Host
 from mpiric.host.isolation.trial_area import PREFIX
 from mpiric.host.owned_files import remove_tree
-from mpiric.host.processes.preparing import make_ready
+from mpiric.host.processes.captured import make_ready
 from mpiric.lab.render import render
 from mpiric.model.amount import size
 from mpiric.model.configuration import Configuration

@@ -16,7 +16,7 @@ from mpiric.model.recipe import Recipe
 from mpiric.model.situation import Situation
 from mpiric.model.trial import Outcome, Trial
 from mpiric.model.tuned import KnobChange, SplitGain
-from mpiric.report.tuned_shares import chain
+from mpiric.report.tuned_parts import chain
 from mpiric.schedulers import job_around
 from mpiric.tuning.recipe import file_name, write_recipe
 from mpiric.workflows.launch.fingerprints import fingerprint, program_name

@@ -18,8 +18,8 @@ from mpiric.model.errors import MpiricError
 from mpiric.model.evidence import Verdict
 from mpiric.model.json_text import read_fields
 from mpiric.model.knob import Knob, Skip, Try
+from mpiric.model.launch import Weight
 from mpiric.model.situation import Situation
-from mpiric.model.spelling import Weight
 from mpiric.model.tuned import CannotMatter
 from mpiric.tuning.search.space import Dimension, SearchSpace
 from mpiric.tuning.store.events import moment, read_log

@@ -1,12 +1,20 @@
 """A made-up launcher: ``quickrun -n 4 --on n1,n2 --pin core ./app``."""
 
-from mpiric.launchers._dialect import Dialect, Grammar, Option, assignment, separate
-from mpiric.launchers._host_format import HostFormat, bare_name, by_commas, first_word
-from mpiric.launchers._openmp import openmp_variables
-from mpiric.launchers._placement import by_word
-from mpiric.launchers._uneven import bound_inside, hosts_with_ranks, ranks_in_all
+from mpiric.launchers._dialect import (
+    Dialect,
+    Grammar,
+    HostFormat,
+    Option,
+    assignment,
+    bare_name,
+    by_commas,
+    first_word,
+    separate,
+)
+from mpiric.launchers._emission import bound_inside, hosts_with_ranks, openmp_variables, ranks_in_all
+from mpiric.launchers._spellers import by_word
+from mpiric.model.amount import version_by
 from mpiric.model.job import Meaning
-from mpiric.model.numbers_in_text import version_by
 from mpiric.model.placement import Emission
 from mpiric.model.pu_set import pu_list
 

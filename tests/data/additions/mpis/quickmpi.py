@@ -2,10 +2,9 @@
 
 import re
 
-from mpiric.model.capabilities import Capabilities, CollectiveComponents
 from mpiric.model.knob import parse_bytes
-from mpiric.model.mpi_library import AbiFamily
-from mpiric.model.spelling import Spelling
+from mpiric.model.launch import Spelling
+from mpiric.model.mpi_library import AbiFamily, Capabilities, CollectiveComponents
 from mpiric.mpis._implementation import Exported, Implementation
 
 

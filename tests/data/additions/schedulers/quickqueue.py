@@ -1,6 +1,6 @@
 """A made-up scheduler: ``quicksub --name=N SCRIPT`` prints ``queued 17``, ``quickls 17`` its state."""
 
-from mpiric.model.allocation import AllocatedHost, Allocation, BatchJob, End, Stage
+from mpiric.model.batch import AllocatedHost, Allocation, BatchJob, End, Stage
 from mpiric.schedulers._batch import BatchScheduler
 
 _STATES = {"waits": Stage.WAITING, "runs": Stage.RUNNING, "done": Stage.ENDED}

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from mpiric.host.facts.local import LocalHost
-from mpiric.host.installation.identity import NativeParts, altered_parts, native_parts
+from mpiric.host.installation.native import NativeParts, altered_parts, native_parts
 
 ROOT = Path(__file__).parents[4]
 

@@ -7,7 +7,7 @@ import zipfile
 import pytest
 from tests.support.small_wheels import write_wheel
 
-from mpiric.host.installation.wheels import _pip_error, no_room_or, unpack_wheel
+from mpiric.host.installation.prefixes import _pip_error, no_room_or, unpack_wheel
 from mpiric.model.errors import MpiricError, NoRoomError, NotFoundError
 
 FILES = {"bin/mpiexec": b"#!/bin/sh\n", "lib/libmpi.so.12": b"\x7fELF", "lib/x/libfabric.so.1": b"fabric"}

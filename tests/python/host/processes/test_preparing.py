@@ -2,7 +2,7 @@
 
 import os
 
-from mpiric.host.processes.preparing import make_ready, target_outside
+from mpiric.host.processes.captured import make_ready, target_outside
 from mpiric.model.launch import Launch
 
 ENVIRONMENT = {"PATH": os.environ["PATH"]}

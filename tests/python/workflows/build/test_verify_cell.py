@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mpiric.abi.serving import networks_of
+from mpiric.abi import networks_of
 from mpiric.host.toolchain import Finished, Toolchain
 from mpiric.tuning.equivalence.output_equivalence import learn
 from mpiric.workflows.build import matrix_run

@@ -5,11 +5,9 @@ from dataclasses import replace
 import pytest
 from tests.support.records import rank, record, sent
 
-from mpiric.mapping.machines.switches import parse_slurm_topology
+from mpiric.mapping.switches import parse_slurm_topology
 from mpiric.model.errors import MpiricError
-from mpiric.model.machine_slots import MachineSpec
-from mpiric.model.mapped_ranks import Mapped, OrderProposal
-from mpiric.model.rank_graph import hop_bytes, off_node_weight
+from mpiric.model.mapping import MachineSpec, Mapped, OrderProposal, hop_bytes, off_node_weight
 from mpiric.profile.analyse import analyse
 from mpiric.report.profile_html import profile_html
 from mpiric.workflows.mapping.machine import MachineRequest, rank_order, record_on_machine

@@ -9,7 +9,7 @@ import pytest
 from mpiric.host.host import Completed
 from mpiric.model.errors import MpiricError
 from mpiric.model.machine import Cache, Core, NumaNode, Topology
-from mpiric.placement.saturation import saturation_of
+from mpiric.placement.sizing import saturation_of
 from mpiric.workflows.placement.place import measure_bandwidth
 
 

@@ -14,11 +14,11 @@ from mpiric.host.facts.local import LocalHost
 from mpiric.lab.render import line_without_program
 from mpiric.model.errors import MpiricError, ProgramFailedError
 from mpiric.model.job import Segment
+from mpiric.model.launch import Spelling
 from mpiric.model.narrator import Silence
 from mpiric.model.policy import LIBRARY, LearnedKey, LearnedPolicy, Measured, Shape
 from mpiric.model.run import Plan
 from mpiric.model.situation import Allowed, Situation, Tuner
-from mpiric.model.spelling import Spelling
 from mpiric.tuning.policy import condense, read_learned, write_learned
 from mpiric.tuning.store.store import Store, TuneLog
 from mpiric.workflows.policies.files import all_learned, benchmark_file, learned_file, origins

@@ -10,7 +10,7 @@ from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.trial import Outcome, Phase
 from mpiric.model.whole_check import WholeVerdict
 from mpiric.report.tuned_json import tuned_json
-from mpiric.report.tuned_split import looked_at
+from mpiric.report.tuned_parts import looked_at
 from mpiric.tuning.recipe import read_recipe
 from mpiric.workflows.tune.finish import check_reference
 

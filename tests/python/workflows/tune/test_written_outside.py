@@ -4,7 +4,7 @@ import pytest
 from tests.support.replay_host import Recording, ReplayHost
 from tests.support.written_files import output
 
-from mpiric.model.behaviour import Behaviour
+from mpiric.model.profile import Behaviour
 from mpiric.workflows.tune.answer_files import written_outside
 
 

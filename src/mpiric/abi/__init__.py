@@ -1,1 +1,0 @@
-"""MPI libraries that an executable needs, and installed libraries that can serve it."""

@@ -1,1 +1,0 @@
-"""Traffic of collective calls between pairs of ranks, by algorithm, and the algorithm that a library uses."""

@@ -119,16 +119,13 @@ def _between(
         if any(all(times[name] <= min(times.values()) * (1 + NOISE) for times in ends) for name in common):
             continue  # one candidate is within the noise of the best at both ends
         middle = grid[(low + high) // 2]
-        points += [
-            SweepPoint(subject, middle, name)
+        hopeless = {
+            name
             for name in names
-            if name == LIBRARY or not all(_is_hopeless(name, times) for times in ends)
-        ]
+            if all(name not in times or times[name] > _HOPELESS * min(times.values()) for times in ends)
+        }
+        points += [SweepPoint(subject, middle, name) for name in names if name not in hopeless - {LIBRARY}]
     return [point for point in points if point not in measured]
-
-
-def _is_hopeless(name: str, times: Mapping[str, float]) -> bool:
-    return name not in times or times[name] > _HOPELESS * min(times.values())
 
 
 def grid_points(grids: Grids, candidates: Mapping[Subject, Sequence[str]]) -> int:

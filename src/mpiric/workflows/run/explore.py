@@ -113,7 +113,7 @@ def _take_turn(directory: Path, applied: AppliedRecipe, host: Host, say: Say) ->
         "configuration": recipe.configuration.as_dict(),
     }
     with open_ledger(directory, **meta) as log:
-        settle(log, read_ledger(log.read()).jobs, host)
+        settle(log, host)
         ledger, now = _judged(log, recipe.marks.pair)
         if ledger.damaged_lines:
             lines = "a line" if ledger.damaged_lines == 1 else f"{ledger.damaged_lines} lines"

@@ -104,17 +104,17 @@ def beginning_job(place: Assignment, inputs: str, directory: Path, host: Host) -
     )
 
 
-def settle(log: TuneLog, jobs: tuple[ExploredJob, ...], host: Host) -> None:
+def settle(log: TuneLog, host: Host) -> None:
     """Enter the ends of jobs that ended without an entry, as far as their step markers show them."""
-    pair = read_ledger(log.read()).pair
-    for job in jobs:
+    ledger = read_ledger(log.read())
+    for job in ledger.jobs:
         if job.end is None and _is_gone(job, host):
             job_directory = log.path / job.job  # not the path in the ledger, which may have been edited
             try:
                 marks = read_marks(job_directory)
             except MpiricError:
                 marks = None
-            pace = pace_of(marks, pair) if pair else None
+            pace = pace_of(marks, ledger.pair) if ledger.pair else None
             log.append("ended", end_fields(job.job, JobEnd(None, end_requested=True, pace=pace)))
             if marks is not None:
                 shutil.rmtree(job_directory, ignore_errors=True)

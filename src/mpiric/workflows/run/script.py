@@ -187,7 +187,8 @@ class Script:
 
 def script(request: ScriptRequest, host: Host) -> Script:
     """Write the text of a script. Raises MpiricError for a job that does not fit the nodes."""
-    scheduler = _scheduler(request.scheduler, host)
+    name = request.scheduler
+    scheduler = batch_scheduler(name) if name else batch_scheduler_here(host) or batch_scheduler("slurm")
     site = read_site_defaults(request.environment, request.defaults, host.read_text)
     word = launchers.ambiguous_launcher_word(request.argv)
     dialect = dialect_of(word, host) if word else None
@@ -239,10 +240,6 @@ def script(request: ScriptRequest, host: Host) -> Script:
         checked,
         scheduler.title,
     )
-
-
-def _scheduler(name: str, host: Host) -> BatchScheduler:
-    return batch_scheduler(name) if name else batch_scheduler_here(host) or batch_scheduler("slurm")
 
 
 def _with_recipe(request: ScriptRequest, argv: tuple[str, ...], host: Host) -> tuple[Launch, tuple[str, ...]]:

@@ -60,7 +60,7 @@ def test_jobs_without_a_process_are_settled_and_running_ones_are_not(tmp_path):
     with open_ledger(tmp_path / "a") as log:
         for job in (alive, ended):
             log.append("began", begun_fields(job))
-        settle(log, ledger_in(tmp_path / "a").jobs, HERE)
+        settle(log, HERE)
     ends = {job.job: job.end for job in ledger_in(tmp_path / "a").jobs}
     assert ends[alive.job] is None
     assert (ends[ended.job].status, ends[ended.job].end_requested, ends[ended.job].pace) == (None, True, None)

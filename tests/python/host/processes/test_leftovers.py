@@ -219,7 +219,7 @@ def test_topologies_stay_for_launchers_that_may_have_made_them(monkeypatch, tmp_
     proxy.symlink_to("/bin/sleep")
     topology = tmp_path / "hydra_hwloc_xmlfile_abcdef"
     monkeypatch.setattr("mpiric.host.processes.leftovers._TEMPORARY", str(tmp_path))
-    # Other tests start such proxies as well.
+    # Other tests start such proxies at the same time.
     monkeypatch.setattr("mpiric.host.processes.leftovers.all_pids", lambda: children(os.getpid()))
     topology.write_text("")
     time.sleep(0.2)  # more than the clocks of files and processes differ

@@ -27,7 +27,7 @@ class Ranked:
 
 
 def predicted(evaluator: Evaluator, point: Point) -> Ranked:
-    """Return a point, also one that has not run, with its estimate."""
+    """Return a point, which may not have run yet, with its estimate."""
     means, covariance = evaluator.effects().predict([point])
     return Ranked(point, float(means[0]), float(max(covariance[0, 0], 0.0)) ** 0.5)
 
@@ -113,7 +113,7 @@ def contributions(evaluator: Evaluator, point: Point) -> list[Estimate]:
 
 
 def accepted_loss(evaluator: Evaluator, best: Point) -> float:
-    """Return the largest estimated loss that is accepted for fewer settings than those of the best point."""
+    """Return the largest estimated loss that is accepted if a point has fewer settings than the best one."""
     means, _ = evaluator.effects().predict([best, evaluator.original])
     return max(_MOST_LOST, _MOST_LOST_SHARE * float(means[1] - means[0]))
 

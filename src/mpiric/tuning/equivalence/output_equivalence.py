@@ -216,7 +216,7 @@ def _rows_of_varying_blocks(runs: Sequence[OutputDigest]) -> set[str]:
 
     Each function of a timer has a row of its own, whose short times may be equal in all originals by chance.
     """
-    first, *others = runs
+    first, *later_runs = runs
     rows = [
         (entry.first_line, name)
         for name, entry in first.shapes.items()
@@ -232,7 +232,7 @@ def _rows_of_varying_blocks(runs: Sequence[OutputDigest]) -> set[str]:
         varying = sum(
             any(
                 one.hashes != other.hashes and not output_lines.is_whole(one.example)
-                for run in others
+                for run in later_runs
                 if name in run.shapes
                 for one, other in zip(first.shapes[name].columns, run.shapes[name].columns, strict=True)
             )

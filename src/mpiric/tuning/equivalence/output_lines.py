@@ -175,8 +175,8 @@ def is_timing_header(shape: str) -> bool:
 @lru_cache(maxsize=4096)
 def is_second_header(shape: str) -> bool:
     """Return whether a line may be the second line of a table's header: names of statistics or units."""
-    words = re.findall(r"[a-z%]+", shape.lower())
-    return bool(words) and "\x01" not in shape and _STATISTICS.issuperset(words)
+    names = re.findall(r"[a-z%]+", shape.lower())
+    return bool(names) and "\x01" not in shape and _STATISTICS.issuperset(names)
 
 
 @lru_cache(maxsize=4096)

@@ -187,7 +187,7 @@ def is_row_or_rule(shape: str) -> bool:
         return not re.search(r"\w", shape)
     tail = shape[first.end() :]
     values = len(_PLACEHOLDER.findall(tail))
-    return len(re.findall(r"[A-Za-z]+", _PLACEHOLDER.sub("", tail))) <= values // 3
+    return len(re.findall(r"\S*[A-Za-z]\S*", _PLACEHOLDER.sub("", tail))) <= values // 3
 
 
 def is_special(value: str) -> bool:

@@ -118,3 +118,17 @@ def test_the_rows_of_a_table_in_which_one_varies_are_compared():
 def test_long_numbers_in_a_table_whose_rows_vary_are_compared():
     with_result = [text + "energy  -1.234567  0.274\n" for text in VARYING]
     assert learn(with_result).compare(with_result[0].replace("-1.234567", "-1.234568")) is not None
+
+
+STEPS_OF_SOLVER = """\
+  Step  Method         Time   Change    Energy
+  ------------------------------------------------
+     1  Mix_1/Direct.  0.40E+00  0.1  0.00123400  -17.123456789
+     2  Mix_1/Direct.  0.24E-05  0.0  0.00000380  -17.158421711
+"""
+
+
+def test_short_times_beside_a_word_and_results_are_not_compared():
+    outputs = [STEPS_OF_SOLVER] * 2
+    assert learn(outputs).compare(STEPS_OF_SOLVER.replace("  0.0  ", "  0.1  ")) is None
+    assert learn(outputs).compare(STEPS_OF_SOLVER.replace("58421711", "58421712")) is not None

@@ -136,7 +136,7 @@ def test_one_pack_of_a_python_program_runs_under_two_families(
     prefix = mpi_prefix("mpich")
     line = (prefix / "bin/mpiexec", "-n", "2", program_python("mpi4py"), "solve.py", "a")
     pack = tmp_path / "solve.pack"
-    # It compresses the interpreter's standard library: minutes beside other tests.
+    # It compresses the interpreter's standard library, which takes minutes while other tests run.
     done = run_mpiric("pack", "-o", pack, "--", *line, cwd=place, timeout=900)
     assert done.returncode == 0, done.stderr
     shutil.rmtree(place)

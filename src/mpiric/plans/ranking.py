@@ -1,5 +1,7 @@
 """Ranking of the measured points and of the settings of a point, by the model of all runs."""
 
+from collections.abc import Sequence
+
 from mpiric.model.dataclass import dataclass
 from mpiric.plans.evaluator import Evaluator
 from mpiric.tuning.search.effects import UNPROMISING
@@ -19,17 +21,20 @@ _MOST_LOST_SHARE = 0.1  # share of the total gain
 
 @dataclass(frozen=True)
 class Ranked:
-    """Measured point with the estimated logarithm of its objective."""
+    """Point with the estimated logarithm of its objective."""
 
     point: Point
     mean: float
     deviation: float
 
 
-def predicted(evaluator: Evaluator, point: Point) -> Ranked:
-    """Return a point, which may not have run yet, with its estimate."""
-    means, covariance = evaluator.effects().predict([point])
-    return Ranked(point, float(means[0]), float(max(covariance[0, 0], 0.0)) ** 0.5)
+def predicted(evaluator: Evaluator, points: Sequence[Point]) -> list[Ranked]:
+    """Return points, which may not have run yet, with their estimates."""
+    means, covariance = evaluator.effects().predict(points)
+    return [
+        Ranked(point, float(mean), float(max(variance, 0.0)) ** 0.5)
+        for point, mean, variance in zip(points, means, covariance.diagonal(), strict=True)
+    ]
 
 
 def rank(evaluator: Evaluator) -> list[Ranked]:
@@ -42,12 +47,7 @@ def rank(evaluator: Evaluator) -> list[Ranked]:
     ]
     if not measured:
         return []
-    means, covariance = evaluator.effects().predict(measured)
-    ranked = [
-        Ranked(point, float(mean), float(max(variance, 0.0)) ** 0.5)
-        for point, mean, variance in zip(measured, means, covariance.diagonal(), strict=True)
-    ]
-    ranked.sort(key=lambda entry: (entry.mean, entry.point))
+    ranked = sorted(predicted(evaluator, measured), key=lambda entry: (entry.mean, entry.point))
     best = ranked[0]
     equal = [
         entry for entry in ranked if _is_part(entry.point, best.point) and entry.mean <= best.mean + WORTH
@@ -68,9 +68,16 @@ def without_heavy(evaluator: Evaluator, ranked: list[Ranked]) -> list[Ranked]:
 
 
 def _is_clear(evaluator: Evaluator, heavy: Point, light: Point) -> bool:
-    means, covariance = evaluator.effects().predict([heavy, light])
-    variance = covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1]
-    return float(means[1] - means[0] - SURE * max(variance, 0.0) ** 0.5) >= HEAVY_GAIN
+    ((gain, deviation),) = _losses(evaluator, heavy, [light])
+    return gain - SURE * deviation >= HEAVY_GAIN
+
+
+def _losses(evaluator: Evaluator, best: Point, points: Sequence[Point]) -> list[tuple[float, float]]:
+    """Return by how much the logarithm of each point's objective is above the best's, and its deviation."""
+    means, covariance = evaluator.effects().predict([best, *points])
+    variances = covariance.diagonal()
+    deviations = (variances[1:] + variances[0] - 2 * covariance[0, 1:]).clip(min=0.0) ** 0.5
+    return list(zip((means[1:] - means[0]).tolist(), deviations.tolist(), strict=True))
 
 
 def _is_part(smaller: Point, point: Point) -> bool:
@@ -102,13 +109,8 @@ def contributions(evaluator: Evaluator, point: Point) -> list[Estimate]:
     if not chosen:
         return []
     singles = [with_level(point, index, 0) for index in chosen]
-    means, covariance = evaluator.effects().predict([point, *singles])
-    variances = covariance.diagonal()
-    deviations = (variances[1:] + variances[0] - 2 * covariance[0, 1:]).clip(min=0.0) ** 0.5
-    estimates = [
-        Estimate(factor, float(mean), float(deviation))
-        for factor, mean, deviation in zip(chosen, means[1:] - means[0], deviations, strict=True)
-    ]
+    losses = _losses(evaluator, point, singles)
+    estimates = [Estimate(factor, *loss) for factor, loss in zip(chosen, losses, strict=True)]
     return sorted(estimates, key=lambda estimate: -estimate.mean)
 
 
@@ -127,13 +129,10 @@ def slimmest(evaluator: Evaluator, best: Point) -> Point:
     ]
     if not parts:
         return best
-    means, covariance = evaluator.effects().predict([best, *parts])
-    variances = covariance.diagonal()
-    doubts = (variances[1:] + variances[0] - 2 * covariance[0, 1:]).clip(min=0.0) ** 0.5
-    losses, most_lost = means[1:] - means[0], accepted_loss(evaluator, best)
+    most_lost = accepted_loss(evaluator, best)
     equal = [
-        (sum(map(bool, point)), float(loss), point)
-        for point, loss, doubt in zip(parts, losses, doubts, strict=True)
+        (sum(map(bool, point)), loss, point)
+        for point, (loss, doubt) in zip(parts, _losses(evaluator, best, parts), strict=True)
         if loss - SURE * doubt <= SHOWN and loss <= most_lost
     ]
     return min(equal)[2] if equal else best

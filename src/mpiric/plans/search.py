@@ -117,7 +117,7 @@ def _result(evaluator: Evaluator, least_gain: float = 0.0) -> SearchResult:
         smallest = evaluator.minimal or slimmest(evaluator, ranked[0].point)
         if evaluator.weight(smallest) <= evaluator.weight(ranked[0].point):
             first = next((entry for entry in ranked if entry.point == smallest), None)
-            first = first or predicted(evaluator, smallest)  # no run was left for it
+            first = first or predicted(evaluator, [smallest])[0]  # no run was left for it
             ranked = [first, *(entry for entry in ranked if entry is not first)]
     original = next((entry.mean for entry in ranked if entry.point == evaluator.original), None)
     candidates: list[ProofCandidate] = []

@@ -95,7 +95,7 @@ class Effects:
         *,
         sparse: bool = False,
     ) -> None:
-        likeness = [_likeness(len(factor.values), ordered=factor.ordered) for factor in space.factors]
+        self._likeness = [_likeness(len(factor.values), ordered=factor.ordered) for factor in space.factors]
         self._points = np.array(points, dtype=np.intp).reshape(len(points), len(space.factors))
         self._runs = np.arange(len(points), dtype=np.float64)
         self._centre = float(np.median(logs)) if len(logs) else 0.0
@@ -104,15 +104,14 @@ class Effects:
         counts = np.ones(len(logs), dtype=bool)
         by_score = tuple(_trust(factor.score) for factor in space.factors)
         trust = sizes.trust if sizes and sizes.trust else by_score
-        self._alike = [value * alike for value, alike in zip(trust, likeness, strict=True)]
+        parts = self._trusting(trust)
         if sizes is None:
-            sizes, counts = self._most_likely(*self._parts(self._points, self._points), apart)
+            sizes, counts = self._most_likely(*parts, apart)
             if sparse:
-                trust = self._sparse(space, trust, likeness, sizes, counts, apart)
-                self._alike = [value * alike for value, alike in zip(trust, likeness, strict=True)]
-                sizes, counts = self._most_likely(*self._parts(self._points, self._points), apart)
+                trust = self._sparse(space, trust, sizes, counts, apart)
+                parts = self._trusting(trust)
+                sizes, counts = self._most_likely(*parts, apart)
         self.sizes = replace(sizes, trust=trust)
-        parts = self._parts(self._points, self._points)
         self._doubt = np.where(counts, 0.0, _DISTURBED)
         self._inverse = np.linalg.inv(self._covariance(self.sizes, *parts, apart) + np.diag(self._doubt))
         self._weights = self._inverse @ self._logs
@@ -167,7 +166,6 @@ class Effects:
         self,
         space: SearchSpace,
         trust: tuple[float, ...],
-        likeness: Sequence[Array],
         sizes: Sizes,
         counts: NDArray[np.bool_],
         apart: Array,
@@ -185,21 +183,25 @@ class Effects:
         doubt = np.diag(np.where(counts, 0.0, _DISTURBED))
 
         def score(candidate: tuple[float, ...]) -> float:
-            self._alike = [value * alike for value, alike in zip(candidate, likeness, strict=True)]
-            covariance = self._covariance(sizes, *self._parts(self._points, self._points), apart) + doubt
+            covariance = self._covariance(sizes, *self._trusting(candidate), apart) + doubt
             _, size = np.linalg.slogdet(covariance)
             return float(-0.5 * (self._logs @ np.linalg.solve(covariance, self._logs) + size))
 
-        best = score(trust)
+        best, odds = score(trust), [_odds_of_no_effect(factor.score) for factor in space.factors]
         while tested:
             without = {f: (*trust[:f], min(trust[f], _PASSIVE), *trust[f + 1 :]) for f in tested}
-            scores = {f: score(without[f]) + _odds_of_no_effect(space.factors[f].score) for f in tested}
-            factor = max(tested, key=lambda f: scores[f])
-            if scores[factor] <= best + _CLEAR:
+            scores = {f: score(without[f]) for f in tested}
+            factor = max(tested, key=lambda f: scores[f] + odds[f])
+            if scores[factor] + odds[factor] <= best + _CLEAR:
                 break
-            trust, best = without[factor], scores[factor] - _odds_of_no_effect(space.factors[factor].score)
+            trust, best = without[factor], scores[factor]
             tested.remove(factor)
         return trust
+
+    def _trusting(self, trust: tuple[float, ...]) -> tuple[Array, Array, Array]:
+        """Scale the prior variance of each factor by its trust; return the similarity of all runs."""
+        self._alike = [value * alike for value, alike in zip(trust, self._likeness, strict=True)]
+        return self._parts(self._points, self._points)
 
     def _parts(self, rows: NDArray[Any], columns: NDArray[Any]) -> tuple[Array, Array, Array]:
         """Return the similarity of points: sum over factors, sum over pairs of factors, and identity."""

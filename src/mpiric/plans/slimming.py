@@ -7,10 +7,11 @@ dropped as well. If the budget ends before, they are dropped if their estimated 
 """
 
 from collections import Counter
+from contextlib import suppress
 
 from mpiric.model.run import Plan
 from mpiric.plans.effort import Effort
-from mpiric.plans.evaluator import Evaluator
+from mpiric.plans.evaluator import Evaluator, OutOfBudgetError
 from mpiric.plans.ranking import accepted_loss, contributions, rank, without_heavy
 from mpiric.tuning.search.space import with_level
 
@@ -23,7 +24,7 @@ def slim(evaluator: Evaluator, effort: Effort, effect: float) -> Plan[None]:
     ranked = without_heavy(evaluator, rank(evaluator))
     if not ranked or not any(ranked[0].point):
         return
-    point, looks = ranked[0].point, Counter[int]()
+    point, looks, has_budget = ranked[0].point, Counter[int](), True
     while sum(map(bool, point)) > 1:
         without = {
             setting: with_level(point, setting.factor, 0)
@@ -35,7 +36,7 @@ def slim(evaluator: Evaluator, effort: Effort, effect: float) -> Plan[None]:
             (
                 setting
                 for setting in settings
-                if looks[setting.factor] < 2 * effort.looks and evaluator.runs_left()
+                if looks[setting.factor] < 2 * effort.looks and has_budget
                 if not setting.is_evident
                 or (setting.mean < _FAR * setting.deviation and not evaluator.runs_of(without[setting]))
             ),
@@ -55,12 +56,17 @@ def slim(evaluator: Evaluator, effort: Effort, effect: float) -> Plan[None]:
         if idle is not None:
             point = without[idle]
         elif unsure is not None:
+            try:
+                yield from evaluator.run(min(without[unsure], point, key=evaluator.runs_of))
+            except OutOfBudgetError:
+                has_budget = False
+                continue
             looks[unsure.factor] += 1
-            yield from evaluator.run(min(without[unsure], point, key=evaluator.runs_of))
             if not evaluator.may_work(point):
                 return
         else:
             break
-    if not evaluator.runs_of(point) and evaluator.runs_left():
-        yield from evaluator.run(point)
+    if not evaluator.runs_of(point):
+        with suppress(OutOfBudgetError):
+            yield from evaluator.run(point)
     evaluator.minimal = point if evaluator.may_work(point) else None

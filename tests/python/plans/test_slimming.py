@@ -45,6 +45,26 @@ def test_the_original_has_nothing_to_be_dropped():
     assert slimmed([(0, 0, 0), (0, 0, 0)]) == (None, 0)
 
 
+class EndingBudget(Budget):
+    """A budget that ends between the question for the runs that are left and the next run."""
+
+    def runs_that_fit(self, run_s: float) -> int:
+        return 1
+
+    def fits(self, run_s: float, runs: int = 1) -> bool:
+        return False
+
+
+def test_the_smallest_answer_is_chosen_without_further_runs_when_the_budget_ends():
+    evaluator = Evaluator(SPACE, Budget())
+    run_points(evaluator, script, [(0, 0, 0), (0, 0, 0), (1, 0, 1), (1, 1, 1)])
+    evaluator.budget = EndingBudget()
+    drive(slim(evaluator, NORMAL, 0.01), answering(script))
+    assert evaluator.minimal is not None
+    assert evaluator.minimal[0] == 1
+    assert len(evaluator.trials) == 4
+
+
 def small_gain_beside(large: float) -> tuple[int, ...]:
     """Smallest part of an answer with a setting that seemed to gain a little in one noisy run."""
     seconds = {(0, 0, 0): 1.0, (1, 0, 0): large, (1, 1, 0): 0.96 * large}

@@ -107,7 +107,7 @@ def _row(case: Case, bed: Bed, arguments: Namespace, tunes: dict[str, dict[str, 
         else:
             measured = {TUNING_FILES: _of_tuning_files, **CASES_OF_LAB}[case.name](place)
     except (NothingWrittenError, ProgramFailedError, subprocess.TimeoutExpired) as error:
-        none = dict.fromkeys(("claim", "by_hand", "by_hand_ci95", "quotient"))
+        none = dict.fromkeys(("claim", "by_hand", "by_hand_ci95", "quotient", "quotient_ci95"))
         # A failure by hand breaks the claim.
         broken = "" if isinstance(error, NothingWrittenError) else "no"
         return {**row, **none, "kept": broken, "line": str(error)[-300:]}

@@ -1,5 +1,6 @@
 """Command line of `python -m benchmarks.field`."""
 
+import re
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
@@ -38,7 +39,7 @@ COLUMNS = {
 def main() -> int:
     """Tune each program and compare with the expert's command."""
     parser = options("field", (field.__doc__ or "").strip())
-    parser.add_argument("--only", action="append", help="only programs whose name contains this")
+    parser.add_argument("--only", action="append", help="regular expression of programs")
     parser.add_argument("--budget", action="append", help="of each tune; may be repeated (default 60s)")
     parser.add_argument("--long-budget", default="3m", help="the same for programs that run for an hour")
     parser.add_argument(
@@ -63,7 +64,7 @@ def measure(arguments: Namespace) -> Result:
     table = KeptRows("field", arguments)
     names = arguments.only or (["LAMMPS"] if arguments.quick else [""])
     for program in PROGRAMS:
-        if not any(word.lower() in program.name.lower() for word in names):
+        if not any(re.search(pattern, program.name, re.I) for pattern in names):
             continue
         budgets = [arguments.long_budget] if program.is_long else arguments.budget or ["60s"]
         for budget in budgets:  # a part each: `--resume` goes on with the next

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
+from threading import Event, Timer
 
 from mpiric.model.errors import MpiricError
 
@@ -40,12 +41,21 @@ def run_bounded(
             stderr=stderr,
             start_new_session=True,
         )
-        try:
-            process.wait(limit_s)
-        except subprocess.TimeoutExpired:
-            raise MpiricError(f"{argv[0]} was stopped after {limit_s:g} s") from None
-        finally:
+        is_late = Event()
+
+        def stop() -> None:
+            is_late.set()
             _end(process)
+
+        limit = Timer(limit_s, stop)
+        limit.start()
+        try:
+            process.wait()  # without a limit: with one, Python looks only every 50 ms
+        finally:
+            limit.cancel()
+            _end(process)
+        if is_late.is_set():
+            raise MpiricError(f"{argv[0]} was stopped after {limit_s:g} s")
         texts = []
         for file in (stdout, stderr):
             file.seek(0)

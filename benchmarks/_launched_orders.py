@@ -27,7 +27,7 @@ from mpiric.launchers.rank_orders import rank_order_forms
 from mpiric.mapping.machine_tree import with_fabric
 from mpiric.model.mapping import MachineSpec
 from mpiric.model.rank_order import RankOrder
-from mpiric.tuning.proof.confidence_sequence import centre, median_interval
+from mpiric.statistics.confidence_sequence import centre, median_interval
 from mpiric.workflows.mapping.machine import record_on_machine
 from mpiric.workflows.mapping.map import MapRequest, map_ranks
 from mpiric.workflows.mapping.orders import text_of

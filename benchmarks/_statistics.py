@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import comb, isfinite
 
-from mpiric.tuning.proof.confidence_sequence import centre, median_interval
+from mpiric.statistics.confidence_sequence import centre, median_interval
 
 _STEPS = 60  # bisection steps; the error is far below the printed digits
 

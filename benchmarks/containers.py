@@ -27,7 +27,7 @@ from benchmarks._programs import beds, chosen, offer_choice
 from benchmarks._report import Result, options, run, tell
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.launch import Launch
-from mpiric.tuning.proof.confidence_sequence import centre, median_interval
+from mpiric.statistics.confidence_sequence import centre, median_interval
 from mpiric.workflows.pack.pack import Packed, PackRequest, pack
 from mpiric.workflows.run.collectives import RunRequest
 from mpiric.workflows.run.run import prepare

@@ -24,7 +24,7 @@ from mpiric.build.inspection import features_here
 from mpiric.build.link import really_needed
 from mpiric.host.toolchain import Toolchain
 from mpiric.model.errors import NotFoundError, ProgramFailedError
-from mpiric.tuning.proof.confidence_sequence import centre
+from mpiric.statistics.confidence_sequence import centre
 
 BASELINE = "x86_64"
 TARGETS = ("x86_64_v2", "x86_64_v3", "x86_64_v4", "haswell", "skylake_avx512", "sapphirerapids")

@@ -24,7 +24,7 @@ from mpiric.machine import read_machine
 from mpiric.model.errors import MpiricError
 from mpiric.model.evidence import Verdict
 from mpiric.model.trial import Outcome, Phase, Trial
-from mpiric.tuning.proof.confidence_sequence import centre
+from mpiric.statistics.confidence_sequence import centre
 from mpiric.tuning.store.events import read_log
 from mpiric.tuning.store.store import EVENTS
 

@@ -19,7 +19,7 @@ from typing import Any
 from benchmarks._programs import Bed, beds
 from benchmarks._report import Result, options, run, tell
 from mpiric.model.errors import MpiricError, NotFoundError
-from mpiric.tuning.proof.confidence_sequence import centre
+from mpiric.statistics.confidence_sequence import centre
 
 PROGRAM = Path(__file__).parent / "_many_ranks.c"
 STEPS = 50

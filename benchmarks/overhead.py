@@ -32,7 +32,7 @@ from benchmarks._programs import Bed, beds
 from benchmarks._report import Result, options, run, tell
 from benchmarks._statistics import ratio
 from mpiric.model.errors import MpiricError, NotFoundError
-from mpiric.tuning.proof.confidence_sequence import centre, median_interval
+from mpiric.statistics.confidence_sequence import centre, median_interval
 
 ROOT = Path(__file__).parents[1]
 NATIVE = ROOT / "src/mpiric/_native"

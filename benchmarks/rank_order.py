@@ -25,7 +25,7 @@ from benchmarks._launched_orders import LaunchedOrders, placed_programs
 from benchmarks._places import place
 from benchmarks._programs import Bed, beds
 from benchmarks._report import RESULTS, Result, options, run, tell
-from mpiric.tuning.proof.confidence_sequence import centre, median_interval
+from mpiric.statistics.confidence_sequence import centre, median_interval
 
 ROOT = Path(__file__).parents[1]
 GOAL_NS = 5.0

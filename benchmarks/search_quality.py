@@ -28,8 +28,8 @@ from mpiric.plans.effort import EFFORTS, Effort
 from mpiric.plans.evaluator import Evaluator
 from mpiric.plans.search import ProofCandidate, search
 from mpiric.plans.smallest import ProofPlan, SmallestAnswer
+from mpiric.statistics.stopping_rule import StoppingRule
 from mpiric.tuning.budget import Budget
-from mpiric.tuning.proof.stopping_rule import StoppingRule
 from mpiric.workflows.tune.allowances import search_budget
 
 _GOAL = 0.02  # loss of a right answer

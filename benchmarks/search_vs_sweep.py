@@ -28,9 +28,9 @@ from mpiric.model.run import Run
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.plans.evaluator import Evaluator
 from mpiric.plans.search import search
+from mpiric.statistics.confidence_sequence import centre
+from mpiric.statistics.space import SearchSpace
 from mpiric.tuning.budget import Budget
-from mpiric.tuning.proof.confidence_sequence import centre
-from mpiric.tuning.search.space import SearchSpace
 from mpiric.workflows.tune.request import TuneRequest
 from mpiric.workflows.tune.space import requested_space
 

@@ -26,7 +26,7 @@ from benchmarks._translate_sides import Side, c_name, sides_of
 from mpiric.model.errors import NotFoundError
 from mpiric.model.mpi_library import AbiFamily
 from mpiric.model.translation import own_family
-from mpiric.tuning.proof.confidence_sequence import centre, median_interval
+from mpiric.statistics.confidence_sequence import centre, median_interval
 
 GOALS = {"Irecv+Send+Wait": 20.0, "Allreduce(self)": 10.0, "load, ms": 3.0}
 GOAL_NS = 5.0

@@ -27,7 +27,7 @@ from benchmarks._statistics import Ratio, ratio
 from mpiric.host.installation.stand_ins import write_stand_in
 from mpiric.model.errors import NotFoundError
 from mpiric.model.mpi_library import AbiFamily
-from mpiric.tuning.proof.confidence_sequence import centre
+from mpiric.statistics.confidence_sequence import centre
 
 GOAL = 0.01
 NATIVE, TRANSLATED, BACK = "native", "translated", "there and back"

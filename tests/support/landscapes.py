@@ -7,7 +7,7 @@ from random import Random
 
 from mpiric.model.configuration import Configuration
 from mpiric.model.trial import Outcome, Phase, Trial
-from mpiric.tuning.search.space import Dimension, SearchSpace
+from mpiric.statistics.space import Dimension, SearchSpace
 
 # Number of settings of each knob: 256, 256, 243 and 256 configurations.
 SHAPES = (

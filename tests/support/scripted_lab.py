@@ -14,9 +14,9 @@ from mpiric.plans.prove import Proof, ProofState
 from mpiric.plans.prove import prove as prove_plan
 from mpiric.plans.search import SearchResult
 from mpiric.plans.search import search as search_plan
+from mpiric.statistics.space import Point, SearchSpace
+from mpiric.statistics.stopping_rule import Errors, StoppingRule
 from mpiric.tuning.budget import Budget
-from mpiric.tuning.proof.stopping_rule import Errors, StoppingRule
-from mpiric.tuning.search.space import Point, SearchSpace
 
 Script = Callable[[Configuration, float], Trial]  # answers a configuration and its time limit
 

@@ -32,7 +32,7 @@ from mpiric.host.facts.local import LocalHost
 from mpiric.host.secrets import hide, masked
 from mpiric.model.errors import ExitCode, MpiricError, NotFoundError
 from mpiric.model.evidence import Verdict
-from mpiric.tuning.proof.regression import Regression
+from mpiric.statistics.regression import Regression
 from mpiric.tuning.store.store import EVENTS, Store
 from mpiric.workflows.fabric.fabric import against_fabric
 from mpiric.workflows.history.baseline import AgainstRequest

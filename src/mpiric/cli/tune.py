@@ -49,9 +49,9 @@ from mpiric.plans.effort import EFFORTS
 from mpiric.report.tuned_json import tuned_json
 from mpiric.report.tuned_text import print_tuned
 from mpiric.schedulers import element_of
+from mpiric.statistics.stopping_rule import StoppingRule
 from mpiric.tuning.marks.named import parse_mark
 from mpiric.tuning.objective import parse_objective
-from mpiric.tuning.proof.stopping_rule import StoppingRule
 from mpiric.workflows.profile.report import advised_knobs
 from mpiric.workflows.run.run import under_another
 from mpiric.workflows.submit.array_rounds import round_of

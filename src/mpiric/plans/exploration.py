@@ -9,8 +9,8 @@ from mpiric.model.run import Plan
 from mpiric.plans.effort import Effort
 from mpiric.plans.evaluator import Evaluator
 from mpiric.plans.ranking import live_levels, only_live, rank
-from mpiric.tuning.search.effects import expected_improvement
-from mpiric.tuning.search.space import Point, with_level
+from mpiric.statistics.effects import expected_improvement
+from mpiric.statistics.space import Point, with_level
 
 _ALL = 1500  # spaces up to this size are enumerated
 

@@ -37,13 +37,13 @@ from mpiric.model.errors import MpiricError, ProgramFailedError
 from mpiric.model.evidence import Evidence, Verdict
 from mpiric.model.run import Plan, Run
 from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.statistics.confidence_sequence import Bounds
+from mpiric.statistics.contribution import LIKELY, PRESELECTED, Contribution
+from mpiric.statistics.paired_claim import PairedClaim, typical_ratio
+from mpiric.statistics.rank_betting import Block
+from mpiric.statistics.separation import block_pairs
+from mpiric.statistics.stopping_rule import Errors, StoppingRule
 from mpiric.tuning.budget import Budget
-from mpiric.tuning.proof.confidence_sequence import Bounds
-from mpiric.tuning.proof.contribution import LIKELY, PRESELECTED, Contribution
-from mpiric.tuning.proof.paired_claim import PairedClaim, typical_ratio
-from mpiric.tuning.proof.rank_betting import Block
-from mpiric.tuning.proof.separation import block_pairs
-from mpiric.tuning.proof.stopping_rule import Errors, StoppingRule
 
 ORIGINAL = Configuration()
 WITHOUT = -1  # replicate of a run of the answer without a unit

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from mpiric.model.dataclass import dataclass
 from mpiric.plans.evaluator import Evaluator
-from mpiric.tuning.search.effects import UNPROMISING
-from mpiric.tuning.search.space import Point, with_level
+from mpiric.statistics.effects import UNPROMISING
+from mpiric.statistics.space import Point, with_level
 
 # Least contributions to the logarithm of the objective.
 WORTH = 0.005  # threshold for staying in the best point during the search

@@ -4,8 +4,8 @@ from mpiric.model.run import Plan
 from mpiric.model.trial import Outcome
 from mpiric.plans.evaluator import Evaluator
 from mpiric.plans.ranking import live_levels, only_live, rank
-from mpiric.tuning.search.effects import UNPROMISING
-from mpiric.tuning.search.space import with_level
+from mpiric.statistics.effects import UNPROMISING
+from mpiric.statistics.space import with_level
 
 _SHARE = 0.7  # share of the runs for screening; the others are for combinations
 _FRUITLESS = 5  # number of successive unpromising settings without a gain after which screening ends

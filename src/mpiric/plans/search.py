@@ -38,8 +38,8 @@ from mpiric.plans.ranking import (
 )
 from mpiric.plans.screening import screen
 from mpiric.plans.slimming import slim
+from mpiric.statistics.space import Point, SearchSpace
 from mpiric.tuning.budget import Budget
-from mpiric.tuning.search.space import Point, SearchSpace
 
 _ORIGINAL_FAILURES = 3
 _MOST_BASELINE = 4  # limit of the runs of the original at the beginning

@@ -13,7 +13,7 @@ from mpiric.model.run import Plan
 from mpiric.plans.effort import Effort
 from mpiric.plans.evaluator import Evaluator, OutOfBudgetError
 from mpiric.plans.ranking import accepted_loss, contributions, rank, without_heavy
-from mpiric.tuning.search.space import with_level
+from mpiric.statistics.space import with_level
 
 _FAR = 6.0  # standard deviations beyond which one disturbed run cannot make a setting look useful
 

@@ -21,10 +21,10 @@ from mpiric.model.knob import REMOVED
 from mpiric.model.marks import read_mark_option
 from mpiric.model.recipe import FORMAT, Fingerprint, Recipe
 from mpiric.model.whole_check import ProvedMarks, WholeCheck, WholeVerdict
+from mpiric.statistics.confidence_sequence import median_interval
 from mpiric.tuning.checked_table import CheckedTable
 from mpiric.tuning.files import write_whole
 from mpiric.tuning.policy import parse_flat
-from mpiric.tuning.proof.confidence_sequence import median_interval
 
 SUFFIX = ".recipe.toml"
 _LARGEST_BYTES = 1 << 20

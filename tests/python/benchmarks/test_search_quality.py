@@ -17,7 +17,7 @@ from benchmarks.search_quality import (
 from tests.support.landscapes import Landscape, landscape
 
 from mpiric.model.configuration import Configuration
-from mpiric.tuning.search.space import Dimension, SearchSpace
+from mpiric.statistics.space import Dimension, SearchSpace
 
 FAST = Configuration.of({"a": "v1"})
 BOTH = Configuration.of({"a": "v1", "b": "v1"})

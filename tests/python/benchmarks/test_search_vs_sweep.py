@@ -5,7 +5,7 @@ from benchmarks.search_vs_sweep import budgets, is_near_best, row_of, summary_of
 
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
-from mpiric.tuning.search.space import Dimension, SearchSpace
+from mpiric.statistics.space import Dimension, SearchSpace
 
 SPACE = SearchSpace(
     (

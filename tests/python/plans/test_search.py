@@ -10,8 +10,8 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.errors import ProgramFailedError
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.plans.search import SearchResult, best_so_far
+from mpiric.statistics.space import Dimension, SearchSpace
 from mpiric.tuning.budget import Budget
-from mpiric.tuning.search.space import Dimension, SearchSpace
 
 THREE = SearchSpace(
     (

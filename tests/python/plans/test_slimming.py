@@ -8,8 +8,8 @@ from mpiric.plans.effort import NORMAL
 from mpiric.plans.evaluator import Evaluator
 from mpiric.plans.ranking import slimmest
 from mpiric.plans.slimming import slim
+from mpiric.statistics.space import Dimension, SearchSpace
 from mpiric.tuning.budget import Budget
-from mpiric.tuning.search.space import Dimension, SearchSpace
 
 SPACE = SearchSpace(tuple(Dimension(name, ("on",), 0.5) for name in ("useful", "small", "idle")))
 FACTORS = {"useful": 0.5, "small": 0.9}

@@ -17,7 +17,7 @@ from mpiric.model.marks import MarkPair
 from mpiric.model.pace import MarkKey
 from mpiric.model.recipe import Fingerprint, Recipe
 from mpiric.model.whole_check import ProvedMarks, WholeCheck
-from mpiric.tuning.proof.confidence_sequence import median_interval
+from mpiric.statistics.confidence_sequence import median_interval
 from mpiric.tuning.recipe import (
     file_name,
     find_recipes,

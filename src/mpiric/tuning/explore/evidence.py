@@ -12,11 +12,11 @@ from math import inf
 from mpiric.model.dataclass import dataclass
 from mpiric.model.evidence import Verdict
 from mpiric.model.marks import MarkPair
+from mpiric.statistics.confidence_sequence import Bounds, centre
+from mpiric.statistics.paired_claim import PairedClaim
+from mpiric.statistics.stopping_rule import StoppingRule
 from mpiric.tuning.explore.ledger import UNPAIRED, ExploredJob, JobEnd, Over, Side
 from mpiric.tuning.marks.later_pace import per_mark_s
-from mpiric.tuning.proof.confidence_sequence import Bounds, centre
-from mpiric.tuning.proof.paired_claim import PairedClaim
-from mpiric.tuning.proof.stopping_rule import StoppingRule
 
 _UNKNOWN: tuple[Bounds, Bounds] = (0.0, inf), (1.0, inf)  # bounds of the quotient: 0 and infinity
 _ERROR_OF_95 = 0.05

@@ -8,8 +8,8 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.marks import MarkPair, MarksState, RankMarks, RunMarks
 from mpiric.model.trial import Outcome, Phase, Split, Trial
 from mpiric.model.tuned import PartRatio, SplitGain
-from mpiric.tuning.proof.confidence_sequence import Bounds, interval_of_bounds
-from mpiric.tuning.proof.paired_claim import quotient, typical_ratio
+from mpiric.statistics.confidence_sequence import Bounds, interval_of_bounds
+from mpiric.statistics.paired_claim import quotient, typical_ratio
 
 _ERROR = 0.05 / 2  # error of each of the two intervals, start-up and main part
 _LEAST_S = 1e-9  # clocks are coarse, so that a part may take no time

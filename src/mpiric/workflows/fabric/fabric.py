@@ -23,7 +23,7 @@ from mpiric.model.json_text import parse_json
 from mpiric.model.knob import Try
 from mpiric.model.run import Plan
 from mpiric.model.situation import Allowed, Situation
-from mpiric.tuning.proof.regression import Regression, compare_days, runs_needed
+from mpiric.statistics.regression import Regression, compare_days, runs_needed
 from mpiric.workflows.fabric.bench import probe_route, run_command
 from mpiric.workflows.launch.container_findings import container_findings
 from mpiric.workflows.launch.parse_job import ParsedJob, parse_job

@@ -19,9 +19,9 @@ from mpiric.model.narrator import Narrator
 from mpiric.model.run import Plan
 from mpiric.plans.in_turn import in_turn
 from mpiric.schedulers import NO_JOB, job_around
+from mpiric.statistics.regression import Regression, compare_days, runs_needed
 from mpiric.tuning.marks.window import MarkWindow
 from mpiric.tuning.objective import parse_objective
-from mpiric.tuning.proof.regression import Regression, compare_days, runs_needed
 from mpiric.tuning.store.events import read_log
 from mpiric.tuning.store.store import EVENTS, Store, TuneSummary
 from mpiric.workflows.history.baseline import AgainstRequest, Baseline, baseline_of

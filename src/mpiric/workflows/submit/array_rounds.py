@@ -34,7 +34,7 @@ from mpiric.schedulers import (
     job_settings,
     name_of,
 )
-from mpiric.tuning.blocks import deal
+from mpiric.statistics.blocks import deal
 from mpiric.tuning.files import write_whole
 
 JOBS = "jobs"  # ids of the jobs of a submission, one a line

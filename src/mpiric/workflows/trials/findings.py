@@ -7,7 +7,7 @@ from mpiric import knobs, mpis
 from mpiric.model.finding import Finding
 from mpiric.model.situation import Situation
 from mpiric.model.trial import Trial
-from mpiric.tuning.search.space import SearchSpace
+from mpiric.statistics.space import SearchSpace
 
 _WORTH_TELLING = 0.6
 _SUGGESTION = "try-"

@@ -9,9 +9,9 @@ from mpiric.model.amount import counted
 from mpiric.model.configuration import Configuration
 from mpiric.model.situation import Situation
 from mpiric.model.trial import Trial
+from mpiric.statistics.effects import UNPROMISING
+from mpiric.statistics.stopping_rule import StoppingRule
 from mpiric.tuning.budget import Budget
-from mpiric.tuning.proof.stopping_rule import StoppingRule
-from mpiric.tuning.search.effects import UNPROMISING
 from mpiric.workflows.tune.state import TuneState
 
 _PROOF_SLACK = 1.5  # pairs of a typical proof, relative to the fewest pairs

@@ -24,7 +24,7 @@ from mpiric.model.narrator import Silence
 from mpiric.model.run import Run
 from mpiric.model.situation import Situation
 from mpiric.model.trial import Outcome, Phase, Trial
-from mpiric.tuning.blocks import deal, levelled
+from mpiric.statistics.blocks import deal, levelled
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.store.store import TuneLog
 from mpiric.workflows.submit.array_rounds import ArrayRound

@@ -8,9 +8,9 @@ from mpiric.model.batch import Spread
 from mpiric.model.dataclass import dataclass
 from mpiric.model.situation import Allowed
 from mpiric.plans.effort import NORMAL, Effort
+from mpiric.statistics.stopping_rule import StoppingRule
 from mpiric.tuning.marks.named import NamedMark
 from mpiric.tuning.objective import Objective
-from mpiric.tuning.proof.stopping_rule import StoppingRule
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from mpiric.model.knob import Knob, Skip, Try
 from mpiric.model.launch import Weight
 from mpiric.model.situation import Situation
 from mpiric.model.tuned import CannotMatter
-from mpiric.tuning.search.space import Dimension, SearchSpace
+from mpiric.statistics.space import Dimension, SearchSpace
 from mpiric.tuning.store.events import moment, read_log
 from mpiric.tuning.store.store import EVENTS, Store
 from mpiric.workflows.launch.fingerprints import job_identity

@@ -16,8 +16,8 @@ from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.model.tuned import CannotMatter
 from mpiric.model.whole_check import WholeCheck
 from mpiric.plans.search import ProofCandidate
+from mpiric.statistics.space import SearchSpace
 from mpiric.tuning.budget import Budget
-from mpiric.tuning.search.space import SearchSpace
 from mpiric.tuning.store.store import TuneLog
 from mpiric.workflows.trials.step_markers import StepMarkers
 from mpiric.workflows.tune.request import TuneRequest

@@ -2,8 +2,8 @@
 
 import pytest
 
+from mpiric.statistics.stopping_rule import StoppingRule
 from mpiric.tuning.budget import Budget
-from mpiric.tuning.proof.stopping_rule import StoppingRule
 from mpiric.workflows.tune.allowances import benchmark_s, proof_shortfall, search_budget
 
 

@@ -14,7 +14,7 @@ from mpiric.model.errors import MpiricError
 from mpiric.model.run import Run
 from mpiric.model.trial import Outcome, Phase
 from mpiric.plans.effort import EFFORTS
-from mpiric.tuning.blocks import deal
+from mpiric.statistics.blocks import deal
 from mpiric.tuning.budget import Budget
 from mpiric.workflows.tune import plan_round as module
 from mpiric.workflows.tune.plan_round import Lookahead, RoundFull

@@ -8,10 +8,10 @@ from statistics import median
 
 from mpiric.model.dataclass import dataclass
 from mpiric.model.evidence import Verdict
-from mpiric.tuning.proof import confidence_sequence
-from mpiric.tuning.proof.confidence_sequence import Bounds
-from mpiric.tuning.proof.separation import SHARE, decides, separation
-from mpiric.tuning.proof.stopping_rule import StoppingRule
+from mpiric.statistics import confidence_sequence
+from mpiric.statistics.confidence_sequence import Bounds
+from mpiric.statistics.separation import SHARE, decides, separation
+from mpiric.statistics.stopping_rule import StoppingRule
 
 _LIKELY = 0.75  # least share of pairs in which an answer that is called likely is faster
 _QUANTILE = 2.58  # normal quantile of the upper end of the share of wins beyond which more pairs are futile

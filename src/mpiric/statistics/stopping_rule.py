@@ -2,7 +2,7 @@
 
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
-from mpiric.tuning.proof import confidence_sequence, separation
+from mpiric.statistics import confidence_sequence, separation
 
 _COMEBACK = 0.1  # share of the error that is reserved for proving a setting that was dropped too early
 

@@ -5,8 +5,8 @@ from random import Random
 
 import pytest
 
-from mpiric.tuning.proof import confidence_sequence
-from mpiric.tuning.proof.rank_betting import centre, log_wealth, score, share_interval
+from mpiric.statistics import confidence_sequence
+from mpiric.statistics.rank_betting import centre, log_wealth, score, share_interval
 
 pytestmark = pytest.mark.slow
 

@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from mpiric.tuning.proof.confidence_sequence import fewest_pairs, log_wealth, median_interval, wins_needed
+from mpiric.statistics.confidence_sequence import fewest_pairs, log_wealth, median_interval, wins_needed
 
 
 def test_wealth_is_a_martingale_under_a_fair_coin() -> None:

@@ -41,7 +41,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mpiric.model.dataclass import dataclass
-from mpiric.tuning.search.space import Point, SearchSpace
+from mpiric.statistics.space import Point, SearchSpace
 
 _MAIN = (0.02, 0.06, 0.2, 0.6)  # typical size of an effect, as a logarithm
 _INTERACTION = (0.1, 0.35, 1.0)  # typical size of an interaction, relative to an effect

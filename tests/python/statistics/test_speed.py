@@ -4,7 +4,7 @@ from math import log
 
 import pytest
 
-from mpiric.tuning.search.effects import at_last_speed
+from mpiric.statistics.effects import at_last_speed
 
 ORIGINAL, SETTING, OTHER = (0, 0), (1, 0), (0, 1)
 

@@ -3,7 +3,7 @@ from random import Random
 import pytest
 
 from mpiric.model.evidence import Verdict
-from mpiric.tuning.proof.regression import compare_days, runs_needed
+from mpiric.statistics.regression import compare_days, runs_needed
 
 
 def days(ratio: float, seed: int, noise: float = 0.03, runs: int = 12) -> tuple[list[float], list[float]]:

@@ -7,11 +7,11 @@ from math import sqrt
 from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
 from mpiric.model.evidence import Share
-from mpiric.tuning.proof import rank_betting
-from mpiric.tuning.proof.confidence_sequence import Bounds
-from mpiric.tuning.proof.paired_claim import quotient
-from mpiric.tuning.proof.rank_betting import Block
-from mpiric.tuning.proof.stopping_rule import StoppingRule
+from mpiric.statistics import rank_betting
+from mpiric.statistics.confidence_sequence import Bounds
+from mpiric.statistics.paired_claim import quotient
+from mpiric.statistics.rank_betting import Block
+from mpiric.statistics.stopping_rule import StoppingRule
 
 _FEWEST_BLOCKS = 3  # least number of blocks before a unit is given up
 # Standard deviations added to the trend: a unit that contributes is given up by bad luck in at most 5 %.

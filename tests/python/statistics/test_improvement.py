@@ -5,8 +5,8 @@ from math import log
 import numpy as np
 import pytest
 
-from mpiric.tuning.search.effects import Effects, Sizes, expected_improvement
-from mpiric.tuning.search.space import Dimension, Point, SearchSpace
+from mpiric.statistics.effects import Effects, Sizes, expected_improvement
+from mpiric.statistics.space import Dimension, Point, SearchSpace
 
 SPACE = SearchSpace((Dimension("a", ("on",), 0.5), Dimension("b", ("on",), 0.5)))
 AS_IT_IS, A, B, BOTH = (0, 0), (1, 0), (0, 1), (1, 1)

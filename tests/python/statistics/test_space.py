@@ -1,5 +1,5 @@
 from mpiric.model.configuration import Configuration
-from mpiric.tuning.search.space import Dimension, SearchSpace
+from mpiric.statistics.space import Dimension, SearchSpace
 
 EAGER = Dimension("eager", ("4KiB", "64KiB", "1MiB"))
 BINDING = Dimension("binding", ("core", "socket"), 0.9, try_first=("socket",))

@@ -6,7 +6,7 @@ import pytest
 from mpiric.model.configuration import Configuration
 from mpiric.model.run import Run
 from mpiric.model.trial import Outcome, Phase, Trial
-from mpiric.tuning.blocks import deal, levelled
+from mpiric.statistics.blocks import deal, levelled
 
 A, B = Configuration.of({"a": "1"}), Configuration.of({"b": "1"})
 ORIGINAL = Configuration()

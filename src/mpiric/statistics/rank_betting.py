@@ -32,7 +32,7 @@ from itertools import chain
 from math import comb, exp, inf, isfinite, lgamma, log, sqrt
 from statistics import median
 
-from mpiric.tuning.proof.confidence_sequence import BETS, Bounds
+from mpiric.statistics.confidence_sequence import BETS, Bounds
 
 # Quotients L ÷ A of a run without the setting and each run of the answer in its round.
 Block = Sequence[Bounds]

@@ -21,8 +21,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from math import comb, exp, inf
 
-from mpiric.tuning.proof import confidence_sequence
-from mpiric.tuning.proof.confidence_sequence import Bounds
+from mpiric.statistics import confidence_sequence
+from mpiric.statistics.confidence_sequence import Bounds
 
 SHARE = 0.2  # share of the wealth that is bet on the block
 

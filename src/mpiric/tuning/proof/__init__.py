@@ -1,1 +1,0 @@
-"""The proof: paired runs, and the statistics that decide them."""

@@ -1,1 +1,0 @@
-"""Search: space of configurations, model of the effects of settings, and expected improvement."""

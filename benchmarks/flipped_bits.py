@@ -23,10 +23,11 @@ from benchmarks._mark_programs import MarkProgram, offer_sources, programs
 from benchmarks._marked import MarkedProgram, MarkedRun, marked_program
 from benchmarks._programs import Bed, bed
 from benchmarks._report import Result, options, run, tell
-from mpiric.lab.mark_judge import MarkJudge, StoppedOriginal, learn_at_mark
+from mpiric.lab.mark_judge import MarkJudge, kept_files, learn_at_mark
+from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.marks import MarkPair
-from mpiric.model.trial import Outcome
+from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.tuning.equivalence.output_prefixes import PrefixExpectation, learn_prefixes
 
 _SOURCE = Path(__file__).with_name("_flip.c")
@@ -186,16 +187,22 @@ class _Laboratory:
             original = self.run(_Flip("result", 0, 0, 0))
             if original.execution.outcome is not Outcome.OK or original.marks is None:
                 raise MpiricError(f"a run of the original {self.marked.why_failed(original.execution)}")
-            stdout, files = self.place / f"{number}.stdout", self.place / f"{number}.files"
+            stdout = self.place / f"{number}.stdout"
+            trial = Trial(
+                Configuration(), Phase.OBSERVE, Outcome.OK, 0.0, stdout=str(stdout), marks=original.marks
+            )
+            files = kept_files(trial)
             copyfile(original.stdout, stdout)
             files.mkdir()
             for name, path in self.written(original).items():
                 (files / name).parent.mkdir(parents=True, exist_ok=True)
                 copyfile(path, files / name)
-            originals.append(StoppedOriginal(original.marks, stdout, files))
+            originals.append(trial)
         (self.place / "none").mkdir()
         nothing = [self.place / "none"] * _ORIGINALS
-        return learn_at_mark(self.pair, originals), learn_prefixes([o.stdout for o in originals], nothing)
+        return learn_at_mark(self.pair, originals), learn_prefixes(
+            [Path(o.stdout) for o in originals], nothing
+        )
 
     def complaint(self, judge: MarkJudge, marked_run: MarkedRun) -> str:
         """Return the complaint of the judge of a tune about a run that reached the mark, "" without one."""

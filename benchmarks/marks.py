@@ -18,12 +18,12 @@ from benchmarks._marked import AS_IT_IS, Learned, MarkedProgram, marked_program
 from benchmarks._programs import Bed, releases
 from benchmarks._report import Result, options, run, tell
 from mpiric.host.facts.local import LocalHost
+from mpiric.lab.mark_judge import MOST_APART, disagreement
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.marks import MarkPair
 from mpiric.model.pace import Crossing
 from mpiric.model.trial import Outcome
-from mpiric.tuning.marks.agreement import MOST_APART, disagreement
 from mpiric.workflows.launch.parse_job import parse_job
 
 _SETTINGS = tuple(

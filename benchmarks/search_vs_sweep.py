@@ -31,8 +31,8 @@ from mpiric.plans.search import search
 from mpiric.statistics.confidence_sequence import centre
 from mpiric.statistics.space import SearchSpace
 from mpiric.tuning.budget import Budget
-from mpiric.workflows.tune.request import TuneRequest
 from mpiric.workflows.tune.space import requested_space
+from mpiric.workflows.tune.state import TuneRequest
 
 _GOAL = 0.02
 _EFFECT = 0.01  # minimum contribution of a setting, as in a proof

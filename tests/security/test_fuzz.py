@@ -39,7 +39,7 @@ from mpiric.workflows.mapping.machine import MachineRequest
 from mpiric.workflows.mapping.machine import read_machine as read_described_machine
 from mpiric.workflows.mapping.orders import planned_orders, read_order
 from mpiric.workflows.policies.files import read_policy
-from mpiric.workflows.profile.report import launch_facts, node_topology
+from mpiric.workflows.profile.load import launch_facts, node_topology
 from mpiric.workflows.trials.step_markers import kept_marks
 
 ROOT = Path(__file__).parents[2]

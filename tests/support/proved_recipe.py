@@ -12,8 +12,7 @@ from mpiric.host.facts.local import LocalHost
 from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Evidence, Verdict
 from mpiric.model.marks import read_mark_option
-from mpiric.model.recipe import Recipe
-from mpiric.model.whole_check import ProvedMarks, WholeCheck
+from mpiric.model.recipe import ProvedMarks, Recipe, WholeCheck
 from mpiric.schedulers import job_around
 from mpiric.tuning.recipe import write_recipe
 from mpiric.workflows.launch.fingerprints import fingerprint

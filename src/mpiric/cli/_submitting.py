@@ -20,9 +20,6 @@ from mpiric.model.batch import Spread
 from mpiric.model.errors import MpiricError
 from mpiric.model.quoting import sh_command
 from mpiric.schedulers import batch_schedulers
-from mpiric.workflows.submit.follower import Reporting
-from mpiric.workflows.submit.submission import SubmitRequest
-from mpiric.workflows.submit.submit import submit
 
 _OURS = set("submit job_options resume store directory command_line launch_line round_number".split())
 _OPTION_NAMES = [f"--{scheduler.submitter}" for scheduler in batch_schedulers().values()]
@@ -104,6 +101,11 @@ def run_submitted(
     The job gets the options of this call, with ``more`` instead of the options that choose a directory.
     ``go_on`` is the command that follows the job again, by default this call.
     """
+    # Most calls submit nothing.
+    from mpiric.workflows.submit.follower import Reporting
+    from mpiric.workflows.submit.submission import SubmitRequest
+    from mpiric.workflows.submit.submit import submit
+
     context = click.get_current_context()
     parameters = context.params
     line = parameters.get("command_line") or parameters["launch_line"]

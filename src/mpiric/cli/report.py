@@ -28,11 +28,8 @@ from mpiric.tuning import files
 from mpiric.tuning.policy import merge, read_learned
 from mpiric.workflows.policies.export import check_free, export_policy, of_library
 from mpiric.workflows.policies.files import is_flat_policy, is_learned_policy
-from mpiric.workflows.profile.report import (
-    load,
-    load_two,
-    write_report,
-)
+from mpiric.workflows.profile.load import load, load_two
+from mpiric.workflows.profile.report import write_report
 
 _EPILOG = """\b
 Examples:

@@ -52,14 +52,12 @@ from mpiric.schedulers import element_of
 from mpiric.statistics.stopping_rule import StoppingRule
 from mpiric.tuning.marks.named import parse_mark
 from mpiric.tuning.objective import parse_objective
-from mpiric.workflows.profile.report import advised_knobs
+from mpiric.workflows.profile.load import advised_knobs
 from mpiric.workflows.run.run import under_another
-from mpiric.workflows.submit.array_rounds import round_of
-from mpiric.workflows.tune.array import work
 from mpiric.workflows.tune.file_runs import check_io_budget
 from mpiric.workflows.tune.finish import check_reference
-from mpiric.workflows.tune.request import TuneRequest
 from mpiric.workflows.tune.start import options_of_tune, tune_to_submit
+from mpiric.workflows.tune.state import TuneRequest
 from mpiric.workflows.tune.tune import dry_run as lines_of_dry_run
 from mpiric.workflows.tune.tune import tune
 
@@ -315,6 +313,10 @@ def _tuned(request: TuneRequest, round_number: int | None, progress: Progress) -
     host = LocalHost()
     if round_number is None:
         return tune(request, host, progress)
+    # Only jobs of an array need these.
+    from mpiric.workflows.submit.array_rounds import round_of
+    from mpiric.workflows.tune.array import work
+
     return work(request, round_of(request.into, round_number), element_of(host.environ), host, progress)
 
 

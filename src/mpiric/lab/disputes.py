@@ -7,11 +7,10 @@ original produces a different output, the rejected runs are compared again.
 import shutil
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from pathlib import Path
 
 from mpiric.model.dataclass import dataclass
-from mpiric.model.marks import RunMarks
 from mpiric.model.trial import Outcome, Trial
 from mpiric.tuning.store.events import AMENDED
 from mpiric.tuning.store.store import TuneLog
@@ -29,10 +28,8 @@ class RejectedRun:
 
     trial: Trial  # trial with its objective, for a withdrawn rejection
     place: str  # part of the output that differs from the original
-    stdout: Path
     files: Mapping[str, Path]
     settings: tuple[str, ...]
-    marks: RunMarks | None = None
 
 
 @dataclass
@@ -45,7 +42,7 @@ class Disputes:
 
     def add(self, run: RejectedRun) -> None:
         """Keep a rejected run, with copies of its files within the size limit."""
-        place = run.stdout.with_suffix(_SUFFIX)
+        place = Path(run.trial.stdout).with_suffix(_SUFFIX)
         sizes = {name: path.stat().st_size for name, path in run.files.items()}
         if self._kept_bytes + sum(sizes.values()) > _KEPT_BYTES:
             return
@@ -54,9 +51,7 @@ class Disputes:
         for name, path in run.files.items():
             (place / name).parent.mkdir(parents=True, exist_ok=True)
             files[name] = Path(shutil.copyfile(path, place / name))
-        self.runs[run.trial.number] = RejectedRun(
-            run.trial, run.place, run.stdout, files, run.settings, run.marks
-        )
+        self.runs[run.trial.number] = replace(run, files=files)
 
     def may_rerun(self, number: int) -> bool:
         """Return whether to run the original again before this run is rejected, and count the rerun."""

@@ -15,7 +15,7 @@ from mpiric.host.isolation.working_copies import TrialDirectory
 from mpiric.host.owned_files import open_new, remove_tree
 from mpiric.host.processes.captured import CommandLate, last_line, run_in_shell
 from mpiric.lab.disputes import Disputes, RejectedRun
-from mpiric.lab.mark_judge import MarkJudge, StoppedOriginal, learn_at_mark
+from mpiric.lab.mark_judge import MarkJudge, kept_files, learn_at_mark
 from mpiric.model.amount import count_of
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
@@ -77,11 +77,7 @@ class Judge:
     def learn_at_mark(self, pair: MarkPair, originals: Sequence[Trial], *, compare: bool) -> None:
         """Require that every later run reaches its last mark like these original runs, which ended there."""
         self._compares = compare
-        stopped = [
-            StoppedOriginal(trial.marks, Path(trial.stdout), kept_files(trial))
-            for trial in originals
-            if trial.marks is not None
-        ]
+        stopped = [trial for trial in originals if trial.marks is not None]
         self.at_mark = learn_at_mark(pair, stopped, self.ignored)
 
     @property
@@ -127,17 +123,8 @@ class Judge:
         if complaint := self._complaint(trial, directory, situation, set_by(launch)):
             outcome, reason = complaint
             if isinstance(reason, Disagreement):
-                files = directory.written()
-                self.disputes.add(
-                    RejectedRun(
-                        self._valued(trial, launch, situation, directory),
-                        reason.place,
-                        Path(trial.stdout),
-                        files,
-                        set_by(launch),
-                        trial.marks,
-                    )
-                )
+                files, valued = directory.written(), self._valued(trial, launch, situation, directory)
+                self.disputes.add(RejectedRun(valued, reason.place, files, set_by(launch)))
             return replace(trial, outcome=outcome, reason=str(reason))
         if self._time_s(trial) is None and trial.phase in _LEARNED_FROM:
             return trial  # used to learn the printed output; only runs with marks are compared
@@ -200,11 +187,12 @@ class Judge:
     def _disagreement(self, run: RejectedRun) -> Disagreement | None:
         """Return the disagreement of a run with all recorded runs of the original."""
         options: dict[str, Any] = {"rounding": self.rounding, "settings": run.settings}
+        marks, stdout = run.trial.marks, Path(run.trial.stdout)
         if self.at_mark is not None:
-            if run.marks is None or not exists(run.stdout):
+            if marks is None or not exists(stdout):
                 return Disagreement("its step markers were not recorded")
-            return self.at_mark.complaint(run.marks, run.stdout, run.files, **options)
-        if self.printed and (wrong := self.printed.compare(run.stdout, **options)):
+            return self.at_mark.complaint(marks, stdout, run.files, **options)
+        if self.printed and (wrong := self.printed.compare(stdout, **options)):
             return wrong
         if self._written is None:
             return None
@@ -257,7 +245,7 @@ class Judge:
         if different and not trial.configuration:
             _keep_files(trial, directory)
             stdout = _copy_private(Path(trial.stdout), kept_files(trial).with_suffix(".printed"))
-            self.at_mark = at_mark.widened(StoppedOriginal(marks, stdout, kept_files(trial)))
+            self.at_mark = at_mark.widened(replace(trial, stdout=str(stdout)))
             return None
         return different
 
@@ -266,7 +254,7 @@ class Judge:
     ) -> Disagreement | None:
         """Return the difference from the original's output; a run of the original only relaxes the check."""
         stdout, files = Path(trial.stdout), directory.written()
-        disagreement = self._disagreement(RejectedRun(trial, "", stdout, files, settings))
+        disagreement = self._disagreement(RejectedRun(trial, "", files, settings))
         if disagreement is None or trial.configuration:
             return disagreement
         if self.printed and self.printed.compare(stdout, rounding=self.rounding) is not None:
@@ -333,11 +321,6 @@ def cores_used(launch: Launch, situation: Situation, ranks: tuple[RankSeen, ...]
     count = len(ranks) or len(situation.observation.ranks) or situation.job.ranks or 1
     threads = {**situation.job.environment, **launch.environment}.get("OMP_NUM_THREADS", "").split(",")[0]
     return max(1, min(cores, count * max(1, count_of(threads))))
-
-
-def kept_files(trial: Trial) -> Path:
-    """Return the directory for copies of a run's output files, if they are kept."""
-    return Path(trial.stdout).with_suffix(".files")
 
 
 def written_by_originals(tune: Path) -> tuple[str, ...]:

@@ -12,8 +12,8 @@ from mpiric.model.knob import FilesEffect
 from mpiric.model.launch import Launch
 from mpiric.model.marks import MarkPair
 from mpiric.model.mpi_library import MpiLibrary
+from mpiric.model.recipe import WholeCheck
 from mpiric.model.trial import Split
-from mpiric.model.whole_check import WholeCheck
 
 
 @dataclass(frozen=True)

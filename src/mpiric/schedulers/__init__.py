@@ -16,6 +16,7 @@ from mpiric.schedulers._script import LayoutRequest, ScriptOptions, plan_layout,
 from mpiric.schedulers._site_defaults import SiteDefaults, read_site_defaults
 from mpiric.schedulers._submission import (
     INPUT,
+    JOBS,
     LOG,
     NAME_VARIABLE,
     OUTPUT,
@@ -34,6 +35,7 @@ from mpiric.schedulers._submission import (
 
 __all__ = [
     "INPUT",
+    "JOBS",
     "LOG",
     "NAME_VARIABLE",
     "NO_JOB",

@@ -18,6 +18,7 @@ from mpiric.schedulers._scheduler import ELEMENT_VARIABLE, JobRequest, SubmitSet
 SCRIPT, INPUT, OUTPUT, LOG, STATUS = "job.sh", "job.in", "job.out", "job.log", "job.status"
 NAME_VARIABLE = "MPIRIC_SUBMISSION"  # variable in a job: name of its submission
 _ROUND_VARIABLE = "MPIRIC_ROUND"  # variable in a job: round of its array
+JOBS = "jobs"  # file with the ids of the jobs of a submission, one a line
 ROUNDS = "rounds"  # directory with a subdirectory for each array of a submission
 _VERB_ARGUMENTS = 3  # python mpiric/__main__.py VERB
 # By a signal of the scheduler's (HUP, INT, KILL, USR2, TERM): not at the verb's end.

@@ -19,8 +19,7 @@ from mpiric.model.errors import MpiricError
 from mpiric.model.evidence import Evidence, Share, Verdict
 from mpiric.model.knob import REMOVED
 from mpiric.model.marks import read_mark_option
-from mpiric.model.recipe import FORMAT, Fingerprint, Recipe
-from mpiric.model.whole_check import ProvedMarks, WholeCheck, WholeVerdict
+from mpiric.model.recipe import FORMAT, Fingerprint, ProvedMarks, Recipe, WholeCheck, WholeVerdict
 from mpiric.statistics.confidence_sequence import median_interval
 from mpiric.tuning.checked_table import CheckedTable
 from mpiric.tuning.files import write_whole

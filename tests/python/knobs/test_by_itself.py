@@ -10,8 +10,8 @@ from mpiric.model.job import LaunchOption, Meaning
 from mpiric.model.launch import Spelling
 from mpiric.model.machine import Nic
 from mpiric.model.situation import Situation
-from mpiric.workflows.tune.request import TuneRequest
 from mpiric.workflows.tune.space import requested_space
+from mpiric.workflows.tune.state import TuneRequest
 
 
 def with_observation(case: Situation, **of: object) -> Situation:

@@ -68,8 +68,9 @@ def test_many_settings_that_differ_at_one_place_are_in_question(tmp_path):
     for number in range(MANY):
         assert disputes.in_question() == {}
         configuration = Configuration.of({"binding": str(number)})
-        trial = Trial(configuration, Phase.SEARCH, Outcome.OK, 1.0, number=number)
-        disputes.add(RejectedRun(trial, "count # 0", tmp_path / f"{number}.stdout", {}, ()))
+        stdout = str(tmp_path / f"{number}.stdout")
+        trial = Trial(configuration, Phase.SEARCH, Outcome.OK, 1.0, number=number, stdout=stdout)
+        disputes.add(RejectedRun(trial, "count # 0", {}, ()))
     assert [len(runs) for runs in disputes.in_question().values()] == [MANY]
 
 

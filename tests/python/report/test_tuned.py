@@ -14,6 +14,7 @@ from mpiric.model.evidence import Evidence, Share, Verdict
 from mpiric.model.launch import Launch, Setting
 from mpiric.model.marks import MarkPair
 from mpiric.model.pace import MarkKey
+from mpiric.model.recipe import WholeCheck, WholeVerdict
 from mpiric.model.trial import Outcome, Phase, Split, Trial
 from mpiric.model.tuned import (
     BestSoFar,
@@ -27,7 +28,6 @@ from mpiric.model.tuned import (
     Tuned,
     TunedMarks,
 )
-from mpiric.model.whole_check import WholeCheck, WholeVerdict
 from mpiric.report.tuned_html import tuned_html
 from mpiric.report.tuned_json import tuned_json
 from mpiric.report.tuned_text import print_tuned

@@ -15,8 +15,7 @@ from mpiric.model.evidence import Evidence, Share, Verdict
 from mpiric.model.knob import REMOVED
 from mpiric.model.marks import MarkPair
 from mpiric.model.pace import MarkKey
-from mpiric.model.recipe import Fingerprint, Recipe
-from mpiric.model.whole_check import ProvedMarks, WholeCheck
+from mpiric.model.recipe import Fingerprint, ProvedMarks, Recipe, WholeCheck
 from mpiric.statistics.confidence_sequence import median_interval
 from mpiric.tuning.recipe import (
     file_name,

@@ -37,7 +37,7 @@ from mpiric.tuning.marks.named import mark_name
 from mpiric.workflows.launch.loadable import why_not_loadable
 from mpiric.workflows.launch.node_leftovers import cleaned_nodes
 from mpiric.workflows.launch.parse_job import ParsedJob, parse_job, program_path
-from mpiric.workflows.profile.report import with_others
+from mpiric.workflows.profile.load import with_others
 from mpiric.workflows.profile.request import FAILING, ProfileRequest, directory_of, lock_emptied, unwritable
 from mpiric.workflows.run.run import under_another, with_mpi
 

@@ -14,7 +14,8 @@ from mpiric.model.errors import MpiricError, NoRoomError
 from mpiric.model.mpi_library import AbiFamily
 from mpiric.profile import layout
 from mpiric.tuning.store.lock import Lock
-from mpiric.workflows.profile.report import DATA, PAGE
+from mpiric.workflows.profile.load import DATA
+from mpiric.workflows.profile.report import PAGE
 
 # Files of an earlier profile and their first bytes, which files of a killed run may lack.
 _OF_RECORDS = {

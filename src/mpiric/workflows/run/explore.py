@@ -14,8 +14,8 @@ from mpiric.model.errors import MpiricError, after_run
 from mpiric.model.evidence import Verdict
 from mpiric.model.knob import ResultsEffect
 from mpiric.model.marks import MarkPair
+from mpiric.model.recipe import WholeCheck, WholeVerdict
 from mpiric.model.trial import Outcome
-from mpiric.model.whole_check import WholeCheck, WholeVerdict
 from mpiric.schedulers import batch_scheduler_here
 from mpiric.tuning.explore.evidence import Assignment, Explored, assign, explored
 from mpiric.tuning.explore.ledger import (

@@ -14,9 +14,8 @@ from mpiric.model.errors import MismatchError, MpiricError, NotFoundError
 from mpiric.model.knob import ResultsEffect
 from mpiric.model.policy import LIBRARY, REDUCING
 from mpiric.model.rank_order import RankOrders
-from mpiric.model.recipe import Fingerprint, Recipe
+from mpiric.model.recipe import Fingerprint, Recipe, WholeVerdict
 from mpiric.model.situation import EVERYTHING, Situation
-from mpiric.model.whole_check import WholeVerdict
 from mpiric.tuning.policy import parse_flat
 from mpiric.tuning.recipe import find_recipes, read_recipe
 from mpiric.tuning.store.store import default_store

@@ -12,9 +12,8 @@ from mpiric.model.errors import MismatchError, MpiricError, NoRuntimeError, NotF
 from mpiric.model.knob import FilesEffect
 from mpiric.model.launch import Launch
 from mpiric.model.quoting import sh_word
-from mpiric.model.recipe import Fingerprint, Recipe
+from mpiric.model.recipe import Fingerprint, Recipe, WholeVerdict
 from mpiric.model.situation import Situation
-from mpiric.model.whole_check import WholeVerdict
 from mpiric.tuning.store.store import default_store
 from mpiric.workflows.launch.container_findings import breaking
 from mpiric.workflows.launch.fingerprints import fingerprint

@@ -19,11 +19,10 @@ from mpiric.lab.render import render
 from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, after_run
-from mpiric.model.recipe import Recipe
+from mpiric.model.recipe import Recipe, WholeCheck, WholeVerdict
 from mpiric.model.run import Run
 from mpiric.model.situation import Situation
 from mpiric.model.trial import Outcome, Phase, Trial
-from mpiric.model.whole_check import WholeCheck, WholeVerdict
 from mpiric.tuning.equivalence.not_a_number import NanWatch, first_nan_of
 from mpiric.tuning.explore.evidence import has_failed
 from mpiric.tuning.explore.ledger import JobEnd

@@ -23,6 +23,7 @@ from mpiric.model.json_text import parse_json
 from mpiric.model.run import Run
 from mpiric.model.trial import Phase
 from mpiric.schedulers import (
+    JOBS,
     LOG,
     ROUNDS,
     SCRIPT,
@@ -36,8 +37,6 @@ from mpiric.schedulers import (
 )
 from mpiric.statistics.blocks import deal
 from mpiric.tuning.files import write_whole
-
-JOBS = "jobs"  # ids of the jobs of a submission, one a line
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from mpiric.model.amount import number_of
 from mpiric.model.batch import BatchJob, End, Stage
 from mpiric.model.dataclass import dataclass
 from mpiric.schedulers import (
+    JOBS,
     LOG,
     OUTPUT,
     SCRIPT,
@@ -20,7 +21,7 @@ from mpiric.schedulers import (
     Submission,
     job_settings,
 )
-from mpiric.workflows.submit.array_rounds import JOBS, ArrayRound, known_jobs, latest, submit_round
+from mpiric.workflows.submit.array_rounds import ArrayRound, known_jobs, latest, submit_round
 from mpiric.workflows.submit.submission import SubmitRequest
 
 

@@ -7,9 +7,7 @@ after round (see `array_rounds`).
 """
 
 from collections.abc import Callable
-from pathlib import Path
 
-from mpiric.host.files import is_file
 from mpiric.host.host import Host
 from mpiric.model.batch import BatchJob, End
 from mpiric.model.dataclass import dataclass
@@ -19,7 +17,6 @@ from mpiric.schedulers import (
     STATUS,
     installed_batch_scheduler,
 )
-from mpiric.workflows.submit.array_rounds import JOBS
 from mpiric.workflows.submit.follower import Follower, Reporting, ending
 from mpiric.workflows.submit.submission import SubmitRequest, write_submission
 
@@ -54,11 +51,6 @@ def submit(request: SubmitRequest, host: Host, reporting: Reporting) -> Ended:
             hint=f"follow it again: {request.go_on}; end it: {' '.join(scheduler.cancel_command)} {job_ids}",
             exit_code=ExitCode.INTERRUPTED,
         ) from None
-
-
-def is_submission(directory: Path) -> bool:
-    """Return whether jobs were submitted for the content of this directory."""
-    return is_file(directory / JOBS)
 
 
 def _follow_to_the_end(follower: Follower, say: Callable[[str], None]) -> Ended:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mpiric.host.host import Host
 from mpiric.lab.lab import Lab
-from mpiric.lab.mark_judge import crossings
+from mpiric.lab.mark_judge import crossings, disagreement, repeatable_hint
 from mpiric.lab.probes import between
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
@@ -19,7 +19,6 @@ from mpiric.model.pace import KeyPace
 from mpiric.model.run import Plan, Run
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.tuning.budget import Budget
-from mpiric.tuning.marks.agreement import disagreement, repeatable_hint
 from mpiric.tuning.marks.window import MarkWindow, choose_window
 from mpiric.workflows.launch.fingerprints import program_name
 from mpiric.workflows.trials.learn_marks import MarkOptions, NoMarksError, learn_marks

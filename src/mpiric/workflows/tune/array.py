@@ -35,13 +35,12 @@ from mpiric.workflows.submit.array_rounds import (
     was_cancelled,
 )
 from mpiric.workflows.trials.step_markers import keep_marks
+from mpiric.workflows.tune.answer_effects import observe_answer
 from mpiric.workflows.tune.collectives import learn_collectives, with_learned
-from mpiric.workflows.tune.observe_answer import observe_answer
 from mpiric.workflows.tune.plan_round import budget_left, plan_round, spent_s
 from mpiric.workflows.tune.rank_orders import find_rank_orders, with_planned_orders
-from mpiric.workflows.tune.request import TuneRequest
 from mpiric.workflows.tune.start import observe_command, open_tune
-from mpiric.workflows.tune.state import TuneState
+from mpiric.workflows.tune.state import TuneRequest, TuneState
 from mpiric.workflows.tune.write_results import write_results
 
 

@@ -9,8 +9,9 @@ from dataclasses import field, replace
 from pathlib import Path
 
 from mpiric.host.files import exists, is_directory, is_file
-from mpiric.lab.judge import Judge, kept_files, set_by
+from mpiric.lab.judge import Judge, set_by
 from mpiric.lab.lab import Lab
+from mpiric.lab.mark_judge import kept_files
 from mpiric.lab.probes import between
 from mpiric.lab.render import render
 from mpiric.model.configuration import Configuration
@@ -19,13 +20,12 @@ from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.evidence import Verdict
 from mpiric.model.marks import MarkPair
 from mpiric.model.quoting import one_line
+from mpiric.model.recipe import WholeCheck, WholeVerdict
 from mpiric.model.run import Plan, Run
 from mpiric.model.trial import Outcome, Phase, Trial
-from mpiric.model.whole_check import WholeCheck, WholeVerdict
-from mpiric.tuning.equivalence.binary_times import differ_in_times_alone
 from mpiric.tuning.equivalence.output_digest import file_digest
 from mpiric.tuning.equivalence.output_equivalence import learn
-from mpiric.tuning.equivalence.output_files import by_key, files_in, is_text
+from mpiric.tuning.equivalence.output_files import by_key, differ_in_times_alone, files_in, is_text
 from mpiric.tuning.marks.later_pace import UNREACHED, against_forecast, pace_of
 from mpiric.tuning.objective import Objective
 from mpiric.workflows.tune.state import TuneState

@@ -6,16 +6,16 @@ from pathlib import Path
 from typing import Any
 
 from mpiric.host.files import is_file
-from mpiric.lab.judge import kept_files
+from mpiric.lab.mark_judge import kept_files
+from mpiric.model.recipe import ProvedMarks
 from mpiric.model.trial import Trial
 from mpiric.model.tuned import FORECAST, STEPS, WHOLE_RUN, SplitGain, Timing, TunedMarks
-from mpiric.model.whole_check import ProvedMarks
 from mpiric.tuning.equivalence.not_a_number import first_nan
 from mpiric.tuning.equivalence.output_files import files_in
 from mpiric.tuning.objective import TIMES
 from mpiric.tuning.recipe import MOST_INPUTS
 from mpiric.workflows.trials.learn_marks import WHOLE_RUNS
-from mpiric.workflows.tune.answer_files import leads_outside
+from mpiric.workflows.tune.answer_effects import leads_outside
 from mpiric.workflows.tune.start import why_whole
 from mpiric.workflows.tune.state import TuneState
 

@@ -9,7 +9,6 @@ from mpiric.model.rank_order import RankOrder
 from mpiric.model.situation import Situation
 from mpiric.tuning.files import write_whole
 from mpiric.workflows.mapping.orders import hosts_of_slots, planned_orders, read_order, with_orders
-from mpiric.workflows.mapping.plan_orders import plan_orders
 from mpiric.workflows.tune.state import TuneState
 
 KNOB = "rank-order"
@@ -21,6 +20,9 @@ def find_rank_orders(state: TuneState, host: Host) -> None:
     if situation.nodes < 2:
         return
     if planned_orders(directory) is None and state.recorded:
+        # Most tunes run on one node, and do without the mapping engine and its models of networks.
+        from mpiric.workflows.mapping.plan_orders import plan_orders
+
         plan_orders(state.recorded[-1].record, "the recorded run", directory, host)
     state.situation = with_planned_orders(situation, directory, host)
     orders = state.situation.rank_orders

@@ -25,8 +25,8 @@ from mpiric.workflows.policies.export import export_policy, of_library
 from mpiric.workflows.policies.files import all_learned, origins
 from mpiric.workflows.run.collectives import RunRequest
 from mpiric.workflows.run.run import prepare
+from mpiric.workflows.tune.answer_effects import afterwards_of
 from mpiric.workflows.tune.mark_results import proved_marks, scope_of
-from mpiric.workflows.tune.observe_answer import afterwards_of
 from mpiric.workflows.tune.rank_orders import proved_order
 from mpiric.workflows.tune.state import TuneState
 

@@ -25,8 +25,7 @@ from mpiric.statistics.space import Dimension, SearchSpace
 from mpiric.tuning.store.events import moment, read_log
 from mpiric.tuning.store.store import EVENTS, Store
 from mpiric.workflows.launch.fingerprints import job_identity
-from mpiric.workflows.tune.request import TuneRequest
-from mpiric.workflows.tune.state import TuneState
+from mpiric.workflows.tune.state import TuneRequest, TuneState
 
 SPACE = "space"  # event of the log: search space and class of the program
 _MOST_TUNES = 200  # limit of tunes that are read, the youngest first

@@ -12,6 +12,7 @@ from functools import cache, partial
 from pathlib import Path
 
 from mpiric import knobs, mpis
+from mpiric.host.files import is_file
 from mpiric.host.host import Host
 from mpiric.host.processes.execution import Runner
 from mpiric.lab.disputes import remove_rejected, withdraw_rejections
@@ -27,22 +28,21 @@ from mpiric.model.job import Job
 from mpiric.model.narrator import Narrator
 from mpiric.model.run import Plan, Run
 from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.schedulers import JOBS
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.store.events import TuneEvents, read_log
 from mpiric.tuning.store.store import EVENTS, Store, TuneLog
 from mpiric.workflows.launch.fingerprints import job_identity, program_name
 from mpiric.workflows.launch.node_leftovers import cleaned_nodes
 from mpiric.workflows.launch.parse_job import ParsedJob
-from mpiric.workflows.submit.submit import is_submission
 from mpiric.workflows.trials.learn_marks import WHOLE_RUNS, MarkOptions
 from mpiric.workflows.trials.observe import Observing, observe, program_failed
 from mpiric.workflows.trials.recorded_runs import recorder_for, runtime_with_marks
 from mpiric.workflows.trials.seeing_mounts import inputs_seen, trial_directories
 from mpiric.workflows.trials.step_markers import keep_marks, keep_objectives, kept_marks
 from mpiric.workflows.tune.file_runs import layout_refusal
-from mpiric.workflows.tune.request import TuneRequest
 from mpiric.workflows.tune.space import check_names
-from mpiric.workflows.tune.state import TuneState
+from mpiric.workflows.tune.state import TuneRequest, TuneState
 
 _ORIGINALS = 2  # number of runs of the command for an objective that is a part of a run
 _COMPARED = (Phase.OBSERVE, Phase.SEARCH, Phase.PROOF)
@@ -240,4 +240,4 @@ def options_of_tune(
 
 def _submitted(store: Store, identity: str) -> list[Path]:
     of_job = (tune.path for tune in store.tunes() if tune.job == identity)
-    return [path for path in of_job if is_submission(path)]
+    return [path for path in of_job if is_file(path / JOBS)]

@@ -11,16 +11,15 @@ from mpiric.model.tuned import Tuned
 from mpiric.workflows.fabric.bench import with_networks
 from mpiric.workflows.launch.parse_job import ParsedJob, parse_job
 from mpiric.workflows.trials.expected import expected_situation
+from mpiric.workflows.tune.answer_effects import observe_answer
 from mpiric.workflows.tune.collectives import learn_collectives
 from mpiric.workflows.tune.find_candidates import find_candidates
 from mpiric.workflows.tune.finish import finish
-from mpiric.workflows.tune.observe_answer import observe_answer
 from mpiric.workflows.tune.prove_best import prove_best
 from mpiric.workflows.tune.rank_orders import find_rank_orders
-from mpiric.workflows.tune.request import TuneRequest
 from mpiric.workflows.tune.space import check_names, requested_space
 from mpiric.workflows.tune.start import observe_command, open_log, open_tune
-from mpiric.workflows.tune.state import TuneState
+from mpiric.workflows.tune.state import TuneRequest, TuneState
 from mpiric.workflows.tune.write_results import write_results
 
 

@@ -28,14 +28,18 @@ from mpiric.tuning.objective import shown
 from mpiric.tuning.store.store import default_store
 from mpiric.workflows.trials.findings import after_runs
 from mpiric.workflows.tune.allowances import core_hours
-from mpiric.workflows.tune.answer_files import file_times, hints_of, ignored_hints, written_outside
+from mpiric.workflows.tune.answer_effects import (
+    file_times,
+    hints_of,
+    ignored_hints,
+    with_afterwards,
+    written_outside,
+)
 from mpiric.workflows.tune.mark_results import marks_fields
-from mpiric.workflows.tune.observe_answer import with_afterwards
 from mpiric.workflows.tune.rank_orders import export_order
-from mpiric.workflows.tune.request import TuneRequest
 from mpiric.workflows.tune.save_recipe import changes_of, export_learned, save_recipe
 from mpiric.workflows.tune.site_defaults import write_site
-from mpiric.workflows.tune.state import TuneState
+from mpiric.workflows.tune.state import TuneRequest, TuneState
 
 _REJECTED = (Outcome.DIFFERENT, Outcome.FAILED, Outcome.TIMED_OUT, Outcome.GREEDY, Outcome.REFUSED)
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from mpiric.tuning.equivalence import time_forms
-from mpiric.tuning.equivalence.binary_times import differ_in_times_alone
-from mpiric.tuning.equivalence.output_files import files_in, learn_files
+from mpiric.tuning.equivalence.output_files import differ_in_times_alone, files_in, learn_files
 
 NOW = datetime(2026, 11, 26, 13, 8, 2)
 LATER = NOW + timedelta(minutes=2, seconds=31)

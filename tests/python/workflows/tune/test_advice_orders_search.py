@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from tests.support.situations import situation
 
-from mpiric.workflows.tune.request import TuneRequest
 from mpiric.workflows.tune.space import requested_space
+from mpiric.workflows.tune.state import TuneRequest
 
 
 def test_a_knob_that_advice_names_is_turned_first():

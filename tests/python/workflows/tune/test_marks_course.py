@@ -10,8 +10,8 @@ from tests.support.stepping_runner import SteppingRunner, Steps
 
 from mpiric.model.errors import MpiricError
 from mpiric.model.evidence import Verdict
+from mpiric.model.recipe import WholeCheck
 from mpiric.model.trial import Outcome, Phase
-from mpiric.model.whole_check import WholeCheck
 from mpiric.report.tuned_json import tuned_json
 from mpiric.tuning.marks.named import parse_mark
 from mpiric.tuning.objective import parse_objective

@@ -8,8 +8,8 @@ from tests.support.behaviours import ALLREDUCE, CHURN, COMPUTES, HALO, behaviour
 from tests.support.situations import situation
 
 from mpiric.tuning.store.store import Store
-from mpiric.workflows.tune.request import TuneRequest
 from mpiric.workflows.tune.space import SPACE, in_order, program_class, requested_space
+from mpiric.workflows.tune.state import TuneRequest
 
 ALLOCATES = doing(situation(), CHURN)
 

@@ -12,8 +12,8 @@ from mpiric.host.installation import native
 from mpiric.profile import behaviour
 from mpiric.report.tuned_json import tuned_json
 from mpiric.tuning.objective import parse_objective
-from mpiric.workflows.tune.request import TuneRequest
 from mpiric.workflows.tune.space import least_share, needless_knobs, requested_space
+from mpiric.workflows.tune.state import TuneRequest
 
 # Four ranks that spend their time in an allreduce and in messages of a few bytes, and fault little.
 SAMPLE = Path(__file__).parents[3] / "data/record/v2/record.mpiric"

@@ -8,8 +8,8 @@ from tests.support.situations import MPIS, machine, situation
 from mpiric.model.configuration import Configuration
 from mpiric.model.job import LaunchOption, Meaning
 from mpiric.model.situation import Tuner
-from mpiric.workflows.tune.request import TuneRequest
 from mpiric.workflows.tune.space import is_worth_a_run, requested_space
+from mpiric.workflows.tune.state import TuneRequest
 
 OPENMPI = next(library for library in MPIS if library.label == "openmpi-5.0.11")
 

@@ -3,8 +3,8 @@ from dataclasses import replace
 import pytest
 from tests.support.paces import key
 
+from mpiric.lab.mark_judge import learn_results
 from mpiric.model.marks import MarksState, PlaceResults, RankMarks, RunMarks
-from mpiric.tuning.equivalence.results import learn_results
 
 STEP = key("MPI_Allreduce", "lmp+0x10")
 TIMER = key("MPI_Allreduce", "lmp+0x20")

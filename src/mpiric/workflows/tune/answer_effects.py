@@ -1,24 +1,87 @@
-"""Files of a tune: effective hints and layouts, bytes and times, and files outside of the run directory."""
+"""Effects of an answer, from a recorded run: changed symptoms, and the files that it writes.
+
+Files: effective hints and layouts, bytes and times, and files outside of the run directory.
+"""
 
 import fnmatch
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from math import isfinite
 from pathlib import Path, PurePath, PurePosixPath
 from statistics import median
 
+from mpiric import knobs
 from mpiric.host.host import Host
-from mpiric.lab.recording import Recorded
+from mpiric.host.processes.early_end import after
+from mpiric.lab.recording import RECORDS, Recorded
 from mpiric.model.configuration import Configuration
+from mpiric.model.errors import MpiricError
+from mpiric.model.evidence import Verdict
 from mpiric.model.file_rules import parse_hints, parse_layouts, write_layout
 from mpiric.model.profile import Behaviour
 from mpiric.model.quoting import one_line
+from mpiric.model.run import Plan
 from mpiric.model.storage import FileLayout
 from mpiric.model.trial import Outcome, Phase, Trial
-from mpiric.model.tuned import FileTimes
+from mpiric.model.tuned import FileTimes, SymptomChange, Tuned
+from mpiric.profile.efficiency import run_times
 from mpiric.profile.files import read_hints
+from mpiric.profile.symptoms import symptom_changes
 from mpiric.storage import layouts_of
+from mpiric.workflows.trials.recorded_runs import recorded_by, recorded_run, recorder_for
 from mpiric.workflows.tune.state import TuneState
 
+_PATIENCE, _SLACK_S = 4.0, 10.0  # time limit of a recorded run: factor of an original, plus slack
+_OF_THE_SYSTEM = ("/dev", "/proc", "/sys")
+_TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108
+_NAMED = 10  # limit of named files; further files are counted
+
 InForce = dict[str, dict[str, tuple[str, str | None]]]
+
+
+def observe_answer(state: TuneState, host: Host) -> Plan[None]:
+    """Record a run of the answer if it is proved faster and the command was recorded; else leave a note."""
+    proved = [evidence for evidence in state.evidence if evidence.verdict is Verdict.FASTER]
+    if not proved or not state.recorded:
+        return
+    if not state.budget.fits(state.quickest_s if isfinite(state.quickest_s) else 0.0):
+        state.note("the effects of the answer are not shown: no budget was left to record a run of it")
+        return
+    answer = max(proved, key=lambda evidence: evidence.low).configuration
+    directory = state.log.path / RECORDS / f"answer-{state.lab.count + 1}"
+    limit_s = _PATIENCE * max(trial.wall_s for trial in state.originals) + _SLACK_S
+    try:
+        recorder = recorder_for(state.situation, host)
+        early_end = after(state.situation.observation.wall_s) if state.marks else None
+        trial = yield recorded_run(answer, recorder, directory, limit_s, early_end)
+        state.budget.spend()
+        state.answered = recorded_by(trial, state.lab, directory)
+        for sentence in other_layouts(answer, state.answered, host):
+            state.note(sentence)
+    except (MpiricError, OSError) as error:
+        why = error.message if isinstance(error, MpiricError) else str(error.strerror)
+        state.note(f"the effects of the answer are not shown, as it was not recorded: {why}")
+
+
+def afterwards_of(knob: str, state: TuneState) -> tuple[SymptomChange, ...]:
+    """Return the symptoms of a knob before and after; empty unless both runs were recorded."""
+    if state.answered is None:
+        return ()
+    before, after = (run.profile.numbers for run in (state.recorded[-1], state.answered))
+    return symptom_changes(knobs.all_knobs()[knob].symptoms, before, after)
+
+
+def with_afterwards(tuned: Tuned, state: TuneState) -> Tuned:
+    """Return the result with the changed symptoms of its settings and the times of both recorded runs."""
+    if state.answered is None:
+        return tuned
+    changes = [replace(change, afterwards=afterwards_of(change.knob, state)) for change in tuned.changes]
+    splits = (tuned.split.original, tuned.split.tuned) if tuned.split else (None, None)
+    before, after = (
+        run_times(run.record, run.profile, run.run_s, split.end_s if split is not None else None)
+        for run, split in zip((state.recorded[-1], state.answered), splits, strict=True)
+    )
+    return replace(tuned, changes=tuple(changes), times=(before, after))
 
 
 def hints_of(configuration: Configuration, state: TuneState) -> InForce:
@@ -105,11 +168,6 @@ def file_times(trials: Sequence[Trial], configuration: Configuration) -> FileTim
     return FileTimes(
         written, median(trial.wall_s for trial in runs), median(trial.safe_s or 0.0 for trial in runs)
     )
-
-
-_OF_THE_SYSTEM = ("/dev", "/proc", "/sys")
-_TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108
-_NAMED = 10  # limit of named files; further files are counted
 
 
 def written_outside(

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mpiric.lab.mark_judge import REPEATABLE_OPTIONS, disagreement, less_work, repeatable_hint
 from mpiric.model.pace import Crossing
-from mpiric.tuning.marks.agreement import REPEATABLE_OPTIONS, disagreement, less_work, repeatable_hint
 
 WORK = {0: Crossing(1.0, 1000, 1 << 20), 1: Crossing(1.1, 2000, 1 << 21)}
 

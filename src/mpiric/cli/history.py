@@ -33,11 +33,11 @@ from mpiric.host.secrets import hide, masked
 from mpiric.model.errors import ExitCode, MpiricError, NotFoundError
 from mpiric.model.evidence import Verdict
 from mpiric.statistics.regression import Regression
-from mpiric.tuning.store.store import EVENTS, Store
+from mpiric.tuning.store.store import EVENTS, Store, TuneSummary
 from mpiric.workflows.fabric.fabric import against_fabric
 from mpiric.workflows.history.baseline import AgainstRequest
 from mpiric.workflows.history.explored import ExploredSeries, explored_history, explored_json, explored_lines
-from mpiric.workflows.history.history import DayComparison, Past, against, past
+from mpiric.workflows.history.history import DayComparison, against
 from mpiric.workflows.sweep.log import make_directory
 
 _EPILOG = """\b
@@ -88,7 +88,7 @@ def command(command_line: tuple[str, ...], baseline: str | None, store: Path | N
     if options["explore"]:
         return _explored(explored_history(store, command_line, say), as_json=options["as_json"])
     if baseline is None:
-        return _list(past(store), command_line, as_json=options["as_json"])
+        return _list(Store(store).tunes(), command_line, as_json=options["as_json"])
     if not command_line:
         raise MpiricError(
             "--against needs a command",
@@ -155,8 +155,8 @@ def _explored(series: tuple[ExploredSeries, ...], *, as_json: bool) -> int:
     return 0
 
 
-def _list(tunes: tuple[Past, ...], command_line: tuple[str, ...], *, as_json: bool) -> int:
-    chosen = [tune for tune in tunes if not command_line or hide(tune.summary.command) == hide(command_line)]
+def _list(tunes: tuple[TuneSummary, ...], command_line: tuple[str, ...], *, as_json: bool) -> int:
+    chosen = [tune for tune in tunes if not command_line or hide(tune.command) == hide(command_line)]
     if as_json:
         print_json([_past_json(tune) for tune in chosen])
         return 0
@@ -164,19 +164,19 @@ def _list(tunes: tuple[Past, ...], command_line: tuple[str, ...], *, as_json: bo
     for tune in chosen:
         is_compared = tune.result.get("verdict") != Verdict.NO_CANDIDATE.value
         ratio = tune.result.get("ratio") if is_compared else None
-        state = "running" if tune.summary.running else "" if tune.summary.finished else "interrupted"
+        state = "running" if tune.running else "" if tune.finished else "interrupted"
         table.add_row(
-            tune.summary.started_at[:16].replace("T", " "),
-            " ".join(masked(tune.summary.command)),
+            tune.started_at[:16].replace("T", " "),
+            " ".join(masked(tune.command)),
             state or str(tune.result.get("verdict", "")),
             f"{ratio:.2f}×" if ratio else "",
-            str(tune.summary.trials),
-            str(tune.summary.path),
+            str(tune.trials),
+            str(tune.path),
         )
     for tune in chosen:
-        if damaged := tune.summary.damaged_lines:
+        if damaged := tune.damaged_lines:
             lines = "1 damaged line" if damaged == 1 else f"{damaged} damaged lines"
-            say(f"{lines} of {tune.summary.path / EVENTS} skipped")
+            say(f"{lines} of {tune.path / EVENTS} skipped")
     stdout_console().print(table if chosen else "no tunes yet; start one with `mpiric tune -- CMD`")
     return 0
 
@@ -198,15 +198,15 @@ def _regression_text(regression: Regression) -> str:
     return f"{regression.ratio:.3f}× the earlier time {interval}  {_VERDICTS[regression.verdict]}"
 
 
-def _past_json(tune: Past) -> dict[str, Any]:
+def _past_json(tune: TuneSummary) -> dict[str, Any]:
     return {
-        "started_at": tune.summary.started_at,
-        "command": list(masked(tune.summary.command)),
-        "finished": tune.summary.finished,
-        "running": tune.summary.running or None,
-        "runs": tune.summary.trials,
-        "path": str(tune.summary.path),
-        "damaged_lines": tune.summary.damaged_lines,
+        "started_at": tune.started_at,
+        "command": list(masked(tune.command)),
+        "finished": tune.finished,
+        "running": tune.running or None,
+        "runs": tune.trials,
+        "path": str(tune.path),
+        "damaged_lines": tune.damaged_lines,
         "result": dict(tune.result) or None,
     }
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from mpiric.host.facts.time_slices import Timed, disturbances
 from mpiric.model.policy import LIBRARY, LearnedPolicy, Measured
-from mpiric.tuning.policy.sampling import SweepPoint, Times
+from mpiric.statistics.sampling import SweepPoint, Times
 
 _MOST_PREEMPTED = 0.5  # share of preempted batches from which the median batch is a preempted one
 

@@ -17,6 +17,7 @@ from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from mpiric.host.files import is_file
 from mpiric.host.owned_files import open_directory, open_own
@@ -54,6 +55,7 @@ class TuneSummary:
     running: str  # "host, process 123" while a process works on it, otherwise ""
     trials: int
     damaged_lines: int
+    result: Mapping[str, Any]  # result as in `mpiric tune --json`; empty if the tune did not end
 
 
 class TuneLog:
@@ -216,6 +218,7 @@ def _summary(path: Path) -> TuneSummary:
         running=Lock.holder(path / "lock"),
         trials=len(log.trials),
         damaged_lines=log.damaged_lines,
+        result=log.result,
     )
 
 

@@ -1,9 +1,6 @@
 """`mpiric history`: list tunes, and compare a program with an earlier run."""
 
-from collections.abc import Mapping
 from math import inf
-from pathlib import Path
-from typing import Any
 
 from mpiric.host.host import Host
 from mpiric.host.processes.execution import Runner
@@ -22,8 +19,7 @@ from mpiric.schedulers import NO_JOB, job_around
 from mpiric.statistics.regression import Regression, compare_days, runs_needed
 from mpiric.tuning.marks.window import MarkWindow
 from mpiric.tuning.objective import parse_objective
-from mpiric.tuning.store.events import read_log
-from mpiric.tuning.store.store import EVENTS, Store, TuneSummary
+from mpiric.tuning.store.store import Store
 from mpiric.workflows.history.baseline import AgainstRequest, Baseline, baseline_of
 from mpiric.workflows.launch.fingerprints import job_identity, program_name
 from mpiric.workflows.launch.node_leftovers import cleaned_nodes
@@ -32,14 +28,6 @@ from mpiric.workflows.trials.learn_marks import WHOLE_RUNS, MarkOptions
 from mpiric.workflows.trials.observe import Observing, observe
 from mpiric.workflows.trials.seeing_mounts import trial_directories
 from mpiric.workflows.trials.step_markers import StepMarkers
-
-
-@dataclass(frozen=True)
-class Past:
-    """A tune of the store with its result."""
-
-    summary: TuneSummary
-    result: Mapping[str, Any]  # result as in `mpiric tune --json`; empty if the tune did not end
 
 
 @dataclass(frozen=True)
@@ -55,11 +43,6 @@ class DayComparison:
     def decisive(self) -> Regression:
         """Comparison that sets the exit status: the runs with the recipe, if there are any."""
         return self.with_recipe or self.as_it_is
-
-
-def past(store: Path | None) -> tuple[Past, ...]:
-    """Return all tunes of the store, the oldest first."""
-    return tuple(Past(summary, read_log(summary.path / EVENTS).result) for summary in Store(store).tunes())
 
 
 def against(request: AgainstRequest, host: Host, narrator: Narrator) -> DayComparison:

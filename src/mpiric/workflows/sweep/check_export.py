@@ -18,9 +18,9 @@ from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MismatchError
 from mpiric.model.policy import LIBRARY, LearnedPolicy, Line, Measured, Policy, Span
 from mpiric.model.run import Plan
+from mpiric.statistics.sampling import NOISE, SweepPoint
 from mpiric.tuning.policy.disturbed import without_disturbed
 from mpiric.tuning.policy.merge import averaged
-from mpiric.tuning.policy.sampling import NOISE, SweepPoint
 from mpiric.workflows.policies.export import by_ranks, chooses_something, of_library
 from mpiric.workflows.sweep.estimate import Costs
 from mpiric.workflows.sweep.launch import measure_points

@@ -6,7 +6,7 @@ from math import ceil, inf, log2
 
 from mpiric.model.dataclass import dataclass
 from mpiric.model.policy import LIBRARY
-from mpiric.tuning.policy.sampling import Subject, SweepPoint, Times, next_points, time_between
+from mpiric.statistics.sampling import Subject, SweepPoint, Times, next_points, time_between
 from mpiric.workflows.sweep.plan import SweepPlan, in_blocks
 from mpiric.workflows.sweep.request import NONBLOCKING
 

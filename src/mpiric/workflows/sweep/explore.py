@@ -12,9 +12,9 @@ from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import ProgramFailedError
 from mpiric.model.policy import LIBRARY, Measured
 from mpiric.model.run import Plan
+from mpiric.statistics.sampling import SweepPoint, next_points, winners
 from mpiric.tuning.policy.disturbed import disturbed_points, without_disturbed
 from mpiric.tuning.policy.merge import averaged
-from mpiric.tuning.policy.sampling import SweepPoint, next_points, winners
 from mpiric.workflows.sweep.estimate import Costs, cost_by_own_times
 from mpiric.workflows.sweep.launch import LaunchResult, check_launching, launches, measure_points, where
 from mpiric.workflows.sweep.log import Log

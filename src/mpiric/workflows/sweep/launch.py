@@ -14,7 +14,7 @@ from mpiric.model.launch import Spelling
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.policy import LIBRARY, Line, Measured, Named, Policy
 from mpiric.model.run import Plan
-from mpiric.tuning.policy.sampling import SweepPoint
+from mpiric.statistics.sampling import SweepPoint
 from mpiric.workflows.policies.files import lay_out
 from mpiric.workflows.policies.tuner import strictly, tuner_for
 from mpiric.workflows.sweep.estimate import Costs

@@ -13,7 +13,7 @@ from mpiric.model.errors import MismatchError, MpiricError, NoRoomError, writing
 from mpiric.model.json_text import parse_json, read_fields
 from mpiric.model.policy import Measured, Shape
 from mpiric.schedulers import ROUNDS
-from mpiric.tuning.policy.sampling import Subject, SweepPoint
+from mpiric.statistics.sampling import Subject, SweepPoint
 from mpiric.tuning.store.lock import Lock
 from mpiric.workflows.policies import export
 from mpiric.workflows.sweep.plan import SweepPlan

@@ -19,7 +19,7 @@ from mpiric.model.policy import LIBRARY, UNSIZED, Shape, order_of
 from mpiric.model.situation import EVERYTHING, Observation, Situation
 from mpiric.profile.cells import bin_bounds
 from mpiric.profile.read import read_record
-from mpiric.tuning.policy.sampling import STRIDE, Subject, grid_points
+from mpiric.statistics.sampling import STRIDE, Subject, grid_points
 from mpiric.workflows.launch.parse_job import parse_job
 from mpiric.workflows.policies.tuner import tuner_for
 from mpiric.workflows.sweep.probe import IDENTITY, run_launch

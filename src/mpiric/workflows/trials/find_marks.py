@@ -18,6 +18,7 @@ from mpiric.model.narrator import Narrator
 from mpiric.model.pace import KeyPace
 from mpiric.model.run import Plan, Run
 from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.plans.time_limits import TO_MARKER
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.marks.window import MarkWindow, choose_window
 from mpiric.workflows.launch.fingerprints import program_name
@@ -27,7 +28,6 @@ from mpiric.workflows.trials.step_markers import StepMarkers
 
 _ORIGINALS, _FEWEST = 3, 2  # runs to the mark: usual number, and the least if they are slow
 _SHARE = 0.5  # share of the budget for runs of the original
-_PATIENCE, _SLACK_S = 10.0, 30.0  # time limit of a run to the marker: factor of the first run, plus slack
 
 
 def find_marks(
@@ -93,7 +93,7 @@ def _originals(window: MarkWindow, has_room: Callable[[float], bool]) -> Plan[li
     """Run the original to the marker a few times. Raises NoMarksError if a run does not end there."""
     originals: list[Trial] = []
     for _ in range(_ORIGINALS):
-        limit_s = _PATIENCE * window.last_s + _SLACK_S
+        limit_s = TO_MARKER.after(window.last_s)
         trial = yield Run(Configuration(), Phase.OBSERVE, limit_s=limit_s, observe=True)
         if trial.outcome is not Outcome.OK:
             raise NoMarksError(f"a run that was to end at the mark {trial.reason or 'failed'}")

@@ -21,6 +21,7 @@ from mpiric.model.rank_choice import is_mpi_library
 from mpiric.model.run import Plan, Run
 from mpiric.model.situation import EVERYTHING, Allowed, Observation, RankSeen, Situation
 from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.plans.time_limits import UNCHANGED
 from mpiric.tuning.budget import Budget
 from mpiric.workflows.launch.parse_job import ParsedJob, resolve_mpi, serving
 from mpiric.workflows.trials.expected import expected_ranks, known_situation, observation_of, situation_of
@@ -44,7 +45,6 @@ _MORE_TIME = (
     "a larger --budget (a proof takes some twenty runs), a smaller input, --mark for a call of each step, "
     "or --to-the-end, which stops no run"
 )
-_PATIENCE, _SLACK_S = 4.0, 5.0  # limit of a run: factor of the longest run before it, plus slack
 _MOST_FAILURES = 3  # failures in a row
 _FEWEST = 2  # complete runs needed to compare outputs; further runs take at most half of the budget
 _SHARE = 0.5
@@ -113,7 +113,7 @@ class OriginalRuns:
         Raises ProgramFailedError, with the end of the output, if the unchanged command fails.
         """
         longest_s = max((trial.wall_s for trial in self.whole), default=None)
-        limit_s = None if longest_s is None else _PATIENCE * longest_s + _SLACK_S
+        limit_s = None if longest_s is None else UNCHANGED.after(longest_s)
         probe = WholeRun(early_end=early_end) if early_end else None
         for failures in range(1, _MOST_FAILURES + 1):
             trial = yield Run(Configuration(), Phase.OBSERVE, limit_s=limit_s, observe=True, probe=probe)

@@ -28,12 +28,12 @@ from mpiric.model.run import Plan, Run
 from mpiric.model.situation import Observation, Situation
 from mpiric.model.translation import family_above
 from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.plans.time_limits import RECORDED
 from mpiric.profile.behaviour import behaviour_of, merged
 from mpiric.workflows.launch.loadable import why_not_loadable
 from mpiric.workflows.launch.parse_job import program_path
 
 _SWITCH = b"MPIRIC_MARK_OUT"
-_PATIENCE, _SLACK_S = 4.0, 10.0  # time limit of a recorded run: factor of an untouched run, plus slack
 
 
 def recorder_for(situation: Situation, host: Host) -> Recorder:
@@ -111,7 +111,7 @@ def record_original(lab: Lab, host: Host, records: Path, runs: int) -> Plan[Reco
     shutil.rmtree(records, ignore_errors=True)  # records of an interrupted tune
     trials: list[Trial] = []
     recorded: list[Recorded] = []
-    limit_s = _PATIENCE * lab.situation.observation.wall_s + _SLACK_S
+    limit_s = RECORDED.after(lab.situation.observation.wall_s)
     try:
         recorder = recorder_for(lab.situation, host)
         for _ in range(runs):

@@ -24,6 +24,7 @@ from mpiric.model.run import Plan
 from mpiric.model.storage import FileLayout
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.model.tuned import FileTimes, SymptomChange, Tuned
+from mpiric.plans.time_limits import RECORDED
 from mpiric.profile.efficiency import run_times
 from mpiric.profile.files import read_hints
 from mpiric.profile.symptoms import symptom_changes
@@ -31,7 +32,6 @@ from mpiric.storage import layouts_of
 from mpiric.workflows.trials.recorded_runs import recorded_by, recorded_run, recorder_for
 from mpiric.workflows.tune.state import TuneState
 
-_PATIENCE, _SLACK_S = 4.0, 10.0  # time limit of a recorded run: factor of an original, plus slack
 _OF_THE_SYSTEM = ("/dev", "/proc", "/sys")
 _TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108
 _NAMED = 10  # limit of named files; further files are counted
@@ -49,7 +49,7 @@ def observe_answer(state: TuneState, host: Host) -> Plan[None]:
         return
     answer = max(proved, key=lambda evidence: evidence.low).configuration
     directory = state.log.path / RECORDS / f"answer-{state.lab.count + 1}"
-    limit_s = _PATIENCE * max(trial.wall_s for trial in state.originals) + _SLACK_S
+    limit_s = RECORDED.after(max(trial.wall_s for trial in state.originals))
     try:
         recorder = recorder_for(state.situation, host)
         early_end = after(state.situation.observation.wall_s) if state.marks else None

@@ -29,10 +29,11 @@ from mpiric.model.policy import LIBRARY, REDUCING, UNSIZED, LearnedKey, LearnedP
 from mpiric.model.run import Plan, Run
 from mpiric.model.situation import Situation, Tuner
 from mpiric.model.trial import Phase
+from mpiric.plans.time_limits import BENCHMARKED, LEARNING
+from mpiric.statistics.sampling import Subject, SweepPoint, confirmed, learned_keys, over_sizes
 from mpiric.tuning.policy import condense, read_learned, write_learned
 from mpiric.tuning.policy.disturbed import disturbed_points
 from mpiric.tuning.policy.flat import render_line
-from mpiric.tuning.policy.sampling import Subject, SweepPoint, confirmed, learned_keys, over_sizes
 from mpiric.tuning.store.store import TuneLog
 from mpiric.workflows.policies.export import chooses_something
 from mpiric.workflows.policies.files import all_learned, benchmark_file, learned_file
@@ -47,12 +48,8 @@ from mpiric.workflows.tune.space import requested_space
 from mpiric.workflows.tune.state import TuneState
 
 _COLLECTIVES = "collectives"
-# Time limit of the learning run, which also tries slow algorithms, relative to a usual run.
-_LEARNING_PATIENCE = 10.0
 _EXPLORING = 0.6  # share of the time of a benchmark; confirmation takes the remaining time
 _LEAST_S = 5.0  # shortest useful benchmark
-# Time limit of a launch of the benchmark: factor of a launch with the library's choice, plus slack.
-_PATIENCE, _START_S = 4.0, 5.0
 _MATTERS = 0.01  # share of the wall time below which a call cannot show in a proof
 _LEAST_BYTES = 4  # size of an element of a reduction
 _MOST_BYTES = 64 << 20  # size × ranks; a rank of the benchmark allocates twice this
@@ -76,7 +73,7 @@ def learn_collectives(state: TuneState, host: Host) -> Plan[None]:
     settings = (("MPIRIC_POLICY_OUT", str(learned)), ("MPIRIC_LEARN_AT_MOST", "0"))
     learning = replace(situation, tuner=replace(situation.tuner, settings=settings))
     online = Configuration.of({_COLLECTIVES: "online"})
-    yield Run(online, Phase.SEARCH, limit_s=_LEARNING_PATIENCE * wall_s + 10.0, situation=learning)
+    yield Run(online, Phase.SEARCH, limit_s=LEARNING.after(wall_s), situation=learning)
     state.budget.spend(1)
     if state.marks is not None and not is_file(learned):
         state.note("no collective was learned before the step marker")
@@ -162,7 +159,7 @@ def _benchmark(
         measurer = Measurer(replace(plan, candidates=dict.fromkeys(plan.sizes, (LIBRARY,))), log)
         drive(measurer.explore(), lab.measure)
     if measurer.launches:
-        request = replace(request, limit_s=_START_S + _PATIENCE * (time.monotonic() - before))
+        request = replace(request, limit_s=BENCHMARKED.after(time.monotonic() - before))
     keys = that_matter(keys, _own_s(log), situation.observation.wall_s)
     kinds = _sizes(keys)
     calls = sum(len(sizes) for sizes in kinds.values())

@@ -23,6 +23,7 @@ from mpiric.model.quoting import one_line
 from mpiric.model.recipe import WholeCheck, WholeVerdict
 from mpiric.model.run import Plan, Run
 from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.plans.time_limits import COMPLETE
 from mpiric.tuning.equivalence.output_digest import file_digest
 from mpiric.tuning.equivalence.output_equivalence import learn
 from mpiric.tuning.equivalence.output_files import by_key, differ_in_times_alone, files_in, is_text
@@ -31,7 +32,6 @@ from mpiric.tuning.objective import Objective
 from mpiric.workflows.tune.state import TuneState
 
 _ORIGINALS = 2  # most complete runs of the original; its output may vary by itself
-_PATIENCE, _SLACK_S = 4.0, 30.0  # time limit of the tuned run: factor of the original, plus slack
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def _check(state: TuneState, answer: Configuration) -> Plan[WholeCheck]:
 
     if state.request.reference is None and not (yield from run_original()):
         return WholeCheck(why="the original failed in its whole run")
-    limit_s = _PATIENCE * originals[0].wall_s + _SLACK_S if originals else None
+    limit_s = COMPLETE.after(originals[0].wall_s) if originals else None
     tuned = yield Run(answer, Phase.FINISH, limit_s=limit_s)
     if tuned.outcome is not Outcome.OK:
         return WholeCheck(WholeVerdict.DIFFERS, tuned.reason or tuned.outcome.value)

@@ -12,10 +12,10 @@ from mpiric.model.situation import Situation
 from mpiric.plans.prove import Unit
 from mpiric.plans.search import ProofCandidate
 from mpiric.plans.smallest import ProofPlan, SmallestAnswer
+from mpiric.plans.time_limits import PROVED
 from mpiric.workflows.tune.state import TuneState
 
 LOG = logging.getLogger(__package__)
-_PATIENCE = 4.0  # time limit of a run of the proof, relative to the slowest original
 
 
 def prove_best(state: TuneState, candidates: list[Configuration]) -> Plan[None]:
@@ -33,7 +33,7 @@ def prove_best(state: TuneState, candidates: list[Configuration]) -> Plan[None]:
         run_s=state.run_s,
         slowest=max((trial.objective for trial in state.originals if trial.objective), default=0.0),
         answer_s=state.quickest_s,
-        limit_s=_PATIENCE * max(trial.wall_s for trial in state.originals) + 5.0,
+        limit_s=PROVED.after(max(trial.wall_s for trial in state.originals)),
     )
     for candidate in candidates:
         settings = len(units_of(candidate, state.situation))

@@ -201,7 +201,7 @@ def last_answer(request: TuneRequest, situation: Situation) -> Configuration:
     for summary in reversed(Store(request.store).tunes()):
         if summary.job != job or not summary.finished:
             continue
-        result = read_log(summary.path / EVENTS).result
+        result = summary.result
         if result.get("mpi") != situation.mpi.label:
             continue
         is_proved = result.get("verdict") == Verdict.FASTER.value
@@ -231,11 +231,10 @@ def _past(request: TuneRequest, of_class: str) -> Iterator[PastTune]:
         return
     now = datetime.now(timezone.utc)
     for summary in [tune for tune in Store(request.store).tunes() if tune.finished][-_MOST_TUNES:]:
-        log = read_log(summary.path / EVENTS)
-        spaces = log.named(SPACE)
+        spaces = read_log(summary.path / EVENTS).named(SPACE)
         is_of_class = bool(spaces) and spaces[-1].get("class") == of_class
-        if is_of_class and log.result and (began := moment(summary.started_at)):
-            yield _tune((now - began).total_seconds() / 86400, log.result)
+        if is_of_class and summary.result and (began := moment(summary.started_at)):
+            yield _tune((now - began).total_seconds() / 86400, summary.result)
 
 
 def _tune(age_days: float, result: Mapping[str, Any]) -> PastTune:

@@ -10,7 +10,7 @@ from mpiric.lab.lab import drive
 from mpiric.model.configuration import Configuration
 from mpiric.model.policy import Shape
 from mpiric.model.trial import Execution, Outcome
-from mpiric.tuning.policy.sampling import Subject, SweepPoint
+from mpiric.statistics.sampling import Subject, SweepPoint
 from mpiric.workflows.fabric.bench import probe_route
 from mpiric.workflows.launch.node_leftovers import cleaned_nodes
 from mpiric.workflows.sweep.launch import measure_points

@@ -10,7 +10,7 @@ from mpiric.host.facts.local import LocalHost
 from mpiric.lab.lab import drive
 from mpiric.model.policy import LearnedKey, LearnedPolicy, Measured, Shape
 from mpiric.model.run import Plan
-from mpiric.tuning.policy.sampling import Subject, SweepPoint
+from mpiric.statistics.sampling import Subject, SweepPoint
 from mpiric.workflows.policies.export import export_policy
 from mpiric.workflows.sweep import check_export
 from mpiric.workflows.sweep.launch import LaunchResult

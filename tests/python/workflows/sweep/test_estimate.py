@@ -7,7 +7,7 @@ import pytest
 from tests.support.situations import MPIS, situation
 
 from mpiric.model.policy import LIBRARY, Measured, Shape
-from mpiric.tuning.policy.sampling import Subject, SweepPoint
+from mpiric.statistics.sampling import Subject, SweepPoint
 from mpiric.workflows.sweep.estimate import FAST, SLOW, Costs, cost_by_guess, cost_by_own_times, guessed_s
 from mpiric.workflows.sweep.plan import SweepPlan
 from mpiric.workflows.sweep.request import SweepRequest

@@ -13,7 +13,7 @@ from mpiric.model.errors import MpiricError, NoRoomError, ProgramFailedError
 from mpiric.model.policy import Measured, Shape
 from mpiric.model.run import Plan, Run
 from mpiric.model.trial import Trial
-from mpiric.tuning.policy.sampling import Subject, SweepPoint
+from mpiric.statistics.sampling import Subject, SweepPoint
 from mpiric.workflows.sweep import explore as sweep_explore
 from mpiric.workflows.sweep import launch as sweep_launch
 from mpiric.workflows.sweep import sweep

@@ -6,7 +6,7 @@ from tests.support.situations import MPIS, situation
 
 from mpiric.model.errors import MismatchError, NoRoomError
 from mpiric.model.policy import Measured, Shape
-from mpiric.tuning.policy.sampling import Subject, SweepPoint
+from mpiric.statistics.sampling import Subject, SweepPoint
 from mpiric.workflows.sweep.log import Log
 from mpiric.workflows.sweep.plan import SweepPlan
 from mpiric.workflows.sweep.request import SweepRequest

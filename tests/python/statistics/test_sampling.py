@@ -5,8 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from mpiric.model.policy import LIBRARY, LearnedPolicy, Measured, Policy, Shape
-from mpiric.tuning.policy import condense
-from mpiric.tuning.policy.sampling import (
+from mpiric.statistics.sampling import (
     Subject,
     SweepPoint,
     confirmed,
@@ -15,6 +14,7 @@ from mpiric.tuning.policy.sampling import (
     next_points,
     winners,
 )
+from mpiric.tuning.policy import condense
 
 EIGHT = Shape(8, 4, 2)
 SUBJECT = Subject("allreduce", EIGHT)

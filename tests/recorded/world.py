@@ -41,6 +41,9 @@ from mpiric.model.launch import Launch
 from mpiric.model.record import Record
 from mpiric.model.trial import Execution, Outcome
 from mpiric.profile import read
+from mpiric.workflows.mapping import plan_orders  # noqa: F401
+from mpiric.workflows.submit import submit  # noqa: F401
+from mpiric.workflows.tune import array  # noqa: F401
 
 MACHINE = Path(__file__).parents[1] / "data/machines/debian12.json"
 _HOST_METHODS = (

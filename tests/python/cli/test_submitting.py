@@ -6,7 +6,7 @@ import shlex
 import pytest
 from click.testing import CliRunner
 
-from mpiric.cli import _submitting, history, profile, sweep, tune
+from mpiric.cli import history, profile, sweep, tune
 from mpiric.model.batch import Spread
 from mpiric.model.errors import MpiricError
 from mpiric.workflows.submit.submit import Ended
@@ -21,7 +21,7 @@ def submitted(monkeypatch, tmp_path):
         calls.append(request)
         return Ended(0, "", ())
 
-    monkeypatch.setattr(_submitting, "submit", submit)
+    monkeypatch.setattr("mpiric.workflows.submit.submit.submit", submit)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
 

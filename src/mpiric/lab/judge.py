@@ -4,10 +4,9 @@ import filecmp
 import os
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import field, replace
 from pathlib import Path
-from typing import Any
 
 from mpiric import knobs
 from mpiric.host.files import exists, is_file
@@ -17,6 +16,7 @@ from mpiric.host.processes.captured import CommandLate, last_line, run_in_shell
 from mpiric.lab.disputes import Disputes, RejectedRun
 from mpiric.lab.mark_judge import MarkJudge, kept_files, learn_at_mark
 from mpiric.model.amount import count_of
+from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 from mpiric.model.knob import FilesEffect
@@ -25,7 +25,7 @@ from mpiric.model.marks import MarkPair
 from mpiric.model.quoting import sh_word
 from mpiric.model.situation import RankSeen, Situation
 from mpiric.model.trial import Outcome, Phase, Split, Trial
-from mpiric.tuning.equivalence.output_equivalence import Disagreement, Expectation, learn
+from mpiric.tuning.equivalence.output_equivalence import Disagreement, Expectation, KnownDifferences, learn
 from mpiric.tuning.equivalence.output_files import FilesExpectation, learn_files
 from mpiric.tuning.marks.split import forecast_s
 from mpiric.tuning.objective import Objective, Place, value_of
@@ -102,6 +102,12 @@ class Judge:
         """Return trials whose rejection is withdrawn, because they agree with the known original runs."""
         return self.disputes.cleared(lambda run: self._disagreement(run) is None)
 
+    def known_differences(self, configuration: Configuration, launch: Launch) -> KnownDifferences:
+        """Return the differences that a configuration, rendered as this launch, may cause."""
+        registered = knobs.all_knobs()
+        effects = {registered[name].files for name, _ in configuration.items if name in registered}
+        return KnownDifferences(self.rounding, set_by(launch), FilesEffect.RELAYOUT in effects)
+
     def limit_memory(self, situation: Situation) -> None:
         """Reject later runs whose memory exceeds the original's by far."""
         observation, memory = situation.observation, situation.machine.memory
@@ -120,11 +126,12 @@ class Judge:
         """Return the trial of a successful run with its objective, or with the reason for its rejection."""
         if trial.phase is Phase.FINISH or (trial.phase in _LEARNED_FROM and not trial.configuration):
             _keep_files(trial, directory)
-        if complaint := self._complaint(trial, directory, situation, set_by(launch)):
+        known = self.known_differences(trial.configuration, launch)
+        if complaint := self._complaint(trial, directory, situation, known):
             outcome, reason = complaint
             if isinstance(reason, Disagreement):
                 files, valued = directory.written(), self._valued(trial, launch, situation, directory)
-                self.disputes.add(RejectedRun(valued, reason.place, files, set_by(launch)))
+                self.disputes.add(RejectedRun(valued, reason.place, files, known))
             return replace(trial, outcome=outcome, reason=str(reason))
         if self._time_s(trial) is None and trial.phase in _LEARNED_FROM:
             return trial  # used to learn the printed output; only runs with marks are compared
@@ -186,25 +193,17 @@ class Judge:
 
     def _disagreement(self, run: RejectedRun) -> Disagreement | None:
         """Return the disagreement of a run with all recorded runs of the original."""
-        options: dict[str, Any] = {"rounding": self.rounding, "settings": run.settings}
         marks, stdout = run.trial.marks, Path(run.trial.stdout)
         if self.at_mark is not None:
             if marks is None or not exists(stdout):
                 return Disagreement("its step markers were not recorded")
-            return self.at_mark.complaint(marks, stdout, run.files, **options)
-        if self.printed and (wrong := self.printed.compare(stdout, **options)):
+            return self.at_mark.complaint(marks, stdout, run.files, run.known)
+        if self.printed and (wrong := self.printed.compare(stdout, run.known)):
             return wrong
-        if self._written is None:
-            return None
-        rearranged = _rearranges(run.trial.configuration.as_dict())
-        return self._written.compare(run.files, rearranged=rearranged, **options)
+        return None if self._written is None else self._written.compare(run.files, run.known)
 
     def _complaint(
-        self,
-        trial: Trial,
-        directory: TrialDirectory,
-        situation: Situation,
-        settings: tuple[str, ...],
+        self, trial: Trial, directory: TrialDirectory, situation: Situation, known: KnownDifferences
     ) -> tuple[Outcome, str | Disagreement] | None:
         if self._rss_limit_bytes and trial.rss_peak_bytes > self._rss_limit_bytes:
             grown, limit = trial.rss_peak_bytes >> 20, self._rss_limit_bytes >> 20
@@ -212,9 +211,9 @@ class Judge:
         if self.at_mark is not None and trial.phase is Phase.RECORD:
             return None  # it may end at any time; its record is complete up to then
         if self.at_mark is not None:
-            different = self._different_at_mark(self.at_mark, trial, directory, settings)
+            different = self._different_at_mark(self.at_mark, trial, directory, known)
             return (Outcome.DIFFERENT, different) if different else None
-        difference = self._difference(trial, directory, settings)
+        difference = self._difference(trial, directory, known)
         if difference is not None:
             return Outcome.DIFFERENT, difference
         if self.check_command:
@@ -222,11 +221,7 @@ class Judge:
         return None
 
     def _different_at_mark(
-        self,
-        at_mark: MarkJudge,
-        trial: Trial,
-        directory: TrialDirectory,
-        settings: tuple[str, ...],
+        self, at_mark: MarkJudge, trial: Trial, directory: TrialDirectory, known: KnownDifferences
     ) -> str | Disagreement | None:
         """Return the difference at the mark; a run of the original only relaxes the check."""
         marks = trial.marks
@@ -235,13 +230,7 @@ class Judge:
         assert marks is not None
         if not self._compares:
             return None
-        different = at_mark.complaint(
-            marks,
-            Path(trial.stdout),
-            directory.written(),
-            rounding=self.rounding,
-            settings=settings,
-        )
+        different = at_mark.complaint(marks, Path(trial.stdout), directory.written(), known)
         if different and not trial.configuration:
             _keep_files(trial, directory)
             stdout = _copy_private(Path(trial.stdout), kept_files(trial).with_suffix(".printed"))
@@ -250,14 +239,14 @@ class Judge:
         return different
 
     def _difference(
-        self, trial: Trial, directory: TrialDirectory, settings: tuple[str, ...]
+        self, trial: Trial, directory: TrialDirectory, known: KnownDifferences
     ) -> Disagreement | None:
         """Return the difference from the original's output; a run of the original only relaxes the check."""
         stdout, files = Path(trial.stdout), directory.written()
-        disagreement = self._disagreement(RejectedRun(trial, "", files, settings))
+        disagreement = self._disagreement(RejectedRun(trial, "", files, known))
         if disagreement is None or trial.configuration:
             return disagreement
-        if self.printed and self.printed.compare(stdout, rounding=self.rounding) is not None:
+        if self.printed and self.printed.compare(stdout, KnownDifferences(self.rounding)) is not None:
             self.printed = self.printed.widened(stdout)
         if self._written and self._written.compare(files) is not None:
             _keep_files(trial, directory)
@@ -291,12 +280,6 @@ class Judge:
         printed = last_line(done)
         because = f"{check} rejected the results (status {done.returncode})"
         return Outcome.DIFFERENT, f"{because}: {printed}" if printed else because
-
-
-def _rearranges(values: Mapping[str, str]) -> bool:
-    """Return whether a setting may change the arrangement of bytes in files."""
-    registered = knobs.all_knobs()
-    return any(registered[name].files is FilesEffect.RELAYOUT for name in values if name in registered)
 
 
 def set_by(launch: Launch) -> tuple[str, ...]:

@@ -47,6 +47,20 @@ class Disagreement:
 
 
 @dataclass(frozen=True)
+class KnownDifferences:
+    """Differences that the settings of a run may cause, so that they do not count."""
+
+    rounding: bool = False  # numbers may differ by a relative 1e-9, or by one in the last printed digit
+    # Variables that are set in this run but not in the original: lines that name one, such as
+    # "OMP_NUM_THREADS is not set, using 1", are not compared.
+    settings: tuple[str, ...] = ()
+    rearranged: bool = False  # HDF5 files may have another layout of the same contents
+
+
+NONE_KNOWN = KnownDifferences()
+
+
+@dataclass(frozen=True)
 class _ExpectedColumn:
     compared: bool
     values: Column
@@ -71,20 +85,9 @@ class Expectation:
     runs: tuple[OutputDigest, ...] = field(repr=False)
     ignored: "re.Pattern[str] | None" = None  # lines that are not compared
 
-    def compare(
-        self,
-        output: Source,
-        *,
-        rounding: bool = False,
-        settings: Collection[str] = (),
-    ) -> Disagreement | None:
-        """Return the first disagreement, or None.
-
-        ``rounding`` allows numbers to differ by a relative tolerance of 1e-9, or by one in the last printed
-        digit. ``settings`` are variables that are set in this run but not in the original: lines that name
-        one, such as "OMP_NUM_THREADS is not set, using 1", are not compared.
-        """
-        names = _shapes(settings)
+    def compare(self, output: Source, known: KnownDifferences = NONE_KNOWN) -> Disagreement | None:
+        """Return the first disagreement, or None."""
+        names = _shapes(known.settings)
         if contents_hash(output) in {run.contents for run in self.runs}:
             return None
         run_digest = digest(output, self.ignored)
@@ -99,7 +102,7 @@ class Expectation:
                 measured.add(entry.first_line)
             elif expected is None:
                 new.extend([(entry.first_line, shape)] * entry.count)
-            elif (column := _wrong_column(expected, entry, rounding)) is not None:
+            elif (column := _wrong_column(expected, entry, known)) is not None:
                 wrong.append((shape, column))
         if wrong:
             return min(
@@ -324,11 +327,7 @@ def _alarms(name: str) -> bool:
     return any(word in name.lower() for word in _ALARM)
 
 
-def _wrong_column(
-    expected: _ExpectedShape,
-    entry: ShapeDigest,
-    rounding: bool,  # noqa: FBT001
-) -> int | None:
+def _wrong_column(expected: _ExpectedShape, entry: ShapeDigest, known: KnownDifferences) -> int | None:
     """Return the first column that disagrees; differing counts are reported by `_counts`."""
     for index, (column, values) in enumerate(zip(expected.columns, entry.columns, strict=True)):
         if values.specials and not column.may_be_special:
@@ -337,7 +336,7 @@ def _wrong_column(
             continue
         if column.values.is_moments and values.is_moments:
             continue  # seconds since 1970
-        if not (rounding and _close(column.values, values)):
+        if not (known.rounding and _close(column.values, values)):
             return index
     return None
 

@@ -19,7 +19,13 @@ from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 from mpiric.model.quoting import one_line
 from mpiric.tuning.equivalence.output_digest import file_digest
-from mpiric.tuning.equivalence.output_equivalence import Disagreement, Expectation, learn
+from mpiric.tuning.equivalence.output_equivalence import (
+    NONE_KNOWN,
+    Disagreement,
+    Expectation,
+    KnownDifferences,
+    learn,
+)
 from mpiric.tuning.equivalence.time_forms import CLOCK, DAY, can_be_time, is_time_number, without_times
 
 _LARGEST_TEXT_BYTES = 64 << 20
@@ -40,19 +46,8 @@ class FilesExpectation:
     varying: frozenset[str]  # kinds of names (`kind_of_name`) of files that are not compared
     binaries: Mapping[str, Path] = field(default_factory=dict)  # files of the original
 
-    def compare(
-        self,
-        files: Mapping[str, Path],
-        *,
-        rounding: bool = False,
-        settings: Collection[str] = (),
-        rearranged: bool = False,
-    ) -> Disagreement | None:
-        """Return the first disagreement of files that a run wrote: relative path → copy to read.
-
-        ``rearranged``: HDF5 files may have another layout of the same contents. ``rounding`` and ``settings``
-        as in `Expectation.compare`.
-        """
+    def compare(self, files: Mapping[str, Path], known: KnownDifferences = NONE_KNOWN) -> Disagreement | None:
+        """Return the first disagreement of files that a run wrote: relative path → copy to read."""
         files = by_key(files)
         expected = {*self.same, *self.texts, *self.binaries}
         if wrong := missing_file(files, expected) or new_file(files, expected, self.varying):
@@ -63,7 +58,7 @@ class FilesExpectation:
             if name in self.binaries:
                 if differ_in_times_alone(self.binaries[name], files[name]):
                     continue
-                if not rearranged or not is_hdf5(self.binaries[name]):
+                if not known.rearranged or not is_hdf5(self.binaries[name]):
                     return Disagreement(
                         f"the file '{one_line(name)}' differs from the original's",
                         place=f"{name} contents",
@@ -71,8 +66,7 @@ class FilesExpectation:
                 if wrong := self._other_contents(name, files[name]):
                     return wrong
                 continue
-            wrong = self.texts[name].compare(files[name], rounding=rounding, settings=settings)
-            if wrong:
+            if wrong := self.texts[name].compare(files[name], known):
                 return in_file(name, wrong)
         return None
 

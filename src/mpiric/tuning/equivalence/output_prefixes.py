@@ -15,7 +15,13 @@ from pathlib import Path
 
 from mpiric.model.dataclass import dataclass
 from mpiric.model.quoting import one_line
-from mpiric.tuning.equivalence.output_equivalence import Disagreement, Expectation, learn
+from mpiric.tuning.equivalence.output_equivalence import (
+    NONE_KNOWN,
+    Disagreement,
+    Expectation,
+    KnownDifferences,
+    learn,
+)
 from mpiric.tuning.equivalence.output_files import (
     by_key,
     common_files,
@@ -36,14 +42,14 @@ class LinesExpectation:
     lines: int
     expected: Expectation
 
-    def compare(self, path: Path, *, rounding: bool, settings: Collection[str]) -> Disagreement | None:
+    def compare(self, path: Path, known: KnownDifferences) -> Disagreement | None:
         """Return the first disagreement, or None."""
-        count = self.lines - self.expected.most_naming(settings)
-        text = _first_lines(path, count, without=settings)
+        count = self.lines - self.expected.most_naming(known.settings)
+        text = _first_lines(path, count, without=known.settings)
         if (printed := text.count("\n")) < count:
             sentence = f"{printed} lines before the step marker, where the original prints {count}"
             return Disagreement(sentence, place="lines before the mark")
-        return self.expected.compare(text, rounding=rounding, settings=settings)
+        return self.expected.compare(text, known)
 
 
 @dataclass(frozen=True)
@@ -56,26 +62,18 @@ class PrefixExpectation:
     varying: frozenset[str]  # kinds of names (`kind_of_name`) of files that are not compared
 
     def compare(
-        self,
-        stdout: Path,
-        files: Mapping[str, Path],
-        *,
-        rounding: bool = False,
-        settings: Collection[str] = (),
+        self, stdout: Path, files: Mapping[str, Path], known: KnownDifferences = NONE_KNOWN
     ) -> Disagreement | None:
-        """Return the first disagreement of a run with these files (relative path → copy to read), or None.
-
-        ``rounding`` and ``settings`` as in `Expectation.compare`.
-        """
+        """Return the first disagreement of a run with these files (relative path → copy to read), or None."""
         files = by_key(files)
-        if wrong := self.stdout.compare(stdout, rounding=rounding, settings=settings):
+        if wrong := self.stdout.compare(stdout, known):
             return wrong
         expected = {*self.texts, *self.bytes}
         wrong = missing_file(files, expected, " before the mark") or new_file(files, expected, self.varying)
         if wrong:
             return wrong
         for name, lines in self.texts.items():
-            if wrong := lines.compare(files[name], rounding=rounding, settings=settings):
+            if wrong := lines.compare(files[name], known):
                 return in_file(name, wrong)
         for name, (length, content) in self.bytes.items():
             if _hash(files[name], length) != content:

@@ -23,7 +23,7 @@ from mpiric.model.situation import EVERYTHING
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.mpis import find_mpis
 from mpiric.plans.fastest import BASELINE, fastest
-from mpiric.tuning.equivalence.output_equivalence import Expectation, learn
+from mpiric.tuning.equivalence.output_equivalence import Expectation, KnownDifferences, learn
 from mpiric.workflows.launch.parse_job import parse_job
 from mpiric.workflows.trials.expected import known_situation
 from mpiric.workflows.trials.users_lab import PrintingRun, users_lab
@@ -141,7 +141,8 @@ class BuiltPrograms:
         trial = replace(self._labs[label].measure(alone), configuration=run.configuration)
         if trial.outcome is not Outcome.OK or self._expected is None:
             return trial
-        wrong = self._expected.compare(_output(trial), rounding=True)  # flags may permit reordered sums
+        # Flags may permit reordered sums.
+        wrong = self._expected.compare(_output(trial), KnownDifferences(rounding=True))
         return (
             replace(trial, outcome=Outcome.DIFFERENT, objective=None, reason=str(wrong)) if wrong else trial
         )

@@ -25,7 +25,7 @@ from mpiric.model.run import Plan, Run
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.plans.time_limits import COMPLETE
 from mpiric.tuning.equivalence.output_digest import file_digest
-from mpiric.tuning.equivalence.output_equivalence import learn
+from mpiric.tuning.equivalence.output_equivalence import NONE_KNOWN, KnownDifferences, learn
 from mpiric.tuning.equivalence.output_files import by_key, differ_in_times_alone, files_in, is_text
 from mpiric.tuning.marks.later_pace import UNREACHED, against_forecast, pace_of
 from mpiric.tuning.objective import Objective
@@ -109,8 +109,7 @@ def _disagreement(
     state: TuneState, answer: Configuration, references: Sequence[WholeOutput], output: WholeOutput
 ) -> str:
     settings = set_by(render(answer, state.situation))
-    rounding = state.request.allowed.rounding
-    return whole_disagreement(references, output, rounding=rounding, settings=settings)
+    return whole_disagreement(references, output, KnownDifferences(state.request.allowed.rounding, settings))
 
 
 def _agreement(state: TuneState, trial: Trial, answer: Configuration) -> str:
@@ -156,11 +155,7 @@ def reference_output(directory: Path, output: WholeOutput, working_directory: st
 
 
 def whole_disagreement(
-    references: Sequence[WholeOutput],
-    run: WholeOutput,
-    *,
-    rounding: bool = False,
-    settings: tuple[str, ...] = (),
+    references: Sequence[WholeOutput], run: WholeOutput, known: KnownDifferences = NONE_KNOWN
 ) -> str:
     """Return the first difference from the references in a sentence; "" if there is none.
 
@@ -169,7 +164,7 @@ def whole_disagreement(
     """
     printed = [reference.stdout for reference in references if reference.stdout is not None]
     if printed and run.stdout is not None:
-        different = learn(_at_least_two(printed)).compare(run.stdout, rounding=rounding, settings=settings)
+        different = learn(_at_least_two(printed)).compare(run.stdout, known)
         if different is not None:
             return str(different)
     keyed, files = [by_key(reference.files) for reference in references], by_key(run.files)
@@ -177,19 +172,17 @@ def whole_disagreement(
         originals = [reference_files[name] for reference_files in keyed]
         if name not in files:
             return f"the file '{one_line(name)}' was not written"
-        if reason := _file_disagreement(originals, files[name], rounding=rounding, settings=settings):
+        if reason := _file_disagreement(originals, files[name], known):
             return f"the file '{one_line(name)}' {reason}"
     return ""
 
 
-def _file_disagreement(
-    originals: Sequence[Path], path: Path, *, rounding: bool, settings: tuple[str, ...]
-) -> str:
+def _file_disagreement(originals: Sequence[Path], path: Path, known: KnownDifferences) -> str:
     hashes = {file_digest(original) for original in originals}
     if file_digest(path) in hashes:
         return ""
     if all(map(is_text, (*originals, path))):
-        different = learn(_at_least_two(originals)).compare(path, rounding=rounding, settings=settings)
+        different = learn(_at_least_two(originals)).compare(path, known)
         return f"differs: {different.sentence}" if different is not None else ""
     if len(hashes) > 1 or differ_in_times_alone(originals[0], path):
         return ""  # the file varies between runs of the original

@@ -16,7 +16,7 @@ from mpiric.cli._options import (
 from mpiric.cli._terminal import stdout_console
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.files import is_directory
-from mpiric.host.owned_files import write_whole
+from mpiric.host.owned_files import write_text, write_whole
 from mpiric.model.errors import MpiricError
 from mpiric.profile.read import read_record
 from mpiric.profile.tables import write_csv
@@ -24,7 +24,6 @@ from mpiric.report.comparison_text import comparison_html, comparison_json, prin
 from mpiric.report.policy_text import policy_html, policy_json, print_policy
 from mpiric.report.profile_json import profile_json
 from mpiric.report.profile_text import print_profile
-from mpiric.tuning import files
 from mpiric.tuning.policy import merge, read_learned
 from mpiric.workflows.policies.export import check_free, export_policy, of_library
 from mpiric.workflows.policies.files import is_flat_policy, is_learned_policy
@@ -101,7 +100,7 @@ def command(
 def _policies(places: tuple[Path, ...], page: Path | None, directory: Path | None, *, as_json: bool) -> None:
     learned = merge([read_learned(record) for record in places])
     if page is not None:
-        print(f"wrote {files.write_whole(page, policy_html(learned, __version__))}", file=sys.stderr)
+        print(f"wrote {write_text(page, policy_html(learned, __version__))}", file=sys.stderr)
     sentences = []
     if directory is not None:
         check_free(directory)
@@ -120,7 +119,7 @@ def _policies(places: tuple[Path, ...], page: Path | None, directory: Path | Non
 def _compare(first: Path, second: Path, page: Path | None, *, as_json: bool) -> None:
     comparison = load_two(first, second)
     if page is not None:
-        print(f"wrote {files.write_whole(page, comparison_html(comparison, __version__))}", file=sys.stderr)
+        print(f"wrote {write_text(page, comparison_html(comparison, __version__))}", file=sys.stderr)
     if as_json:
         print_json(comparison_json(comparison))
     else:

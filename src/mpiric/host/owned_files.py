@@ -1,7 +1,7 @@
 """Safe access to files in directories where other users may write: no links, no files of other users.
 
 Each function works on an open directory, so that a link cannot be inserted between check and use. New files
-are created exclusively. Errors of the system are raised.
+are created exclusively. Errors of the system are raised, except by `write_text`.
 """
 # ruff: noqa: PTH101
 
@@ -15,6 +15,8 @@ from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
+
+from mpiric.model.errors import writing
 
 LOG = logging.getLogger("mpiric.host")
 _NEW = os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -100,6 +102,14 @@ def write_whole(path: Path, data: bytes | BinaryIO, mode: int = 0o666) -> None:
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str, hint: str = "name another directory") -> Path:
+    """Write a text file atomically, with its directories; return its path. Raises NoRoomError."""
+    with writing(path, hint):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, text.encode())
+    return path
 
 
 def may_be_replaced(path: Path) -> bool:

@@ -12,6 +12,7 @@ from pathlib import Path
 import tomli_w
 
 from mpiric.host.files import is_directory, read_bounded
+from mpiric.host.owned_files import write_text
 from mpiric.host.packaged import parse_toml
 from mpiric.host.secrets import masked
 from mpiric.model.configuration import Configuration
@@ -22,7 +23,6 @@ from mpiric.model.marks import read_mark_option
 from mpiric.model.recipe import FORMAT, Fingerprint, ProvedMarks, Recipe, WholeCheck, WholeVerdict
 from mpiric.statistics.confidence_sequence import median_interval
 from mpiric.tuning.checked_table import CheckedTable
-from mpiric.tuning.files import write_whole
 from mpiric.tuning.policy import parse_flat
 
 SUFFIX = ".recipe.toml"
@@ -41,7 +41,7 @@ Check = Callable[[str, str], str]  # (knob, value) → why it cannot be used her
 
 def write_recipe(path: Path, recipe: Recipe) -> None:
     """Write a recipe atomically."""
-    write_whole(path, render_recipe(recipe), "name another directory with --output or --store")
+    write_text(path, render_recipe(recipe), "name another directory with --output or --store")
 
 
 def render_recipe(recipe: Recipe) -> str:
@@ -313,4 +313,4 @@ def write_whole_check(path: Path, check: WholeCheck) -> None:
     printable = "".join(char if char.isprintable() else "?" for char in check.why)
     keys = tomli_w.dumps(_whole_check_keys(WholeCheck(check.verdict, printable))).encode()
     head = _CHECK_LINES.sub(b"", data[:end]).rstrip(b"\n")
-    write_whole(path, (head + b"\n" + keys + b"\n" + data[end:]).decode(), "make the recipe writable")
+    write_text(path, (head + b"\n" + keys + b"\n" + data[end:]).decode(), "make the recipe writable")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mpiric.host.files import read_bounded
+from mpiric.host.owned_files import write_text
 from mpiric.model.errors import MpiricError
 from mpiric.model.json_text import parse_json
 from mpiric.model.policy import (
@@ -21,7 +22,6 @@ from mpiric.model.policy import (
     Shape,
 )
 from mpiric.tuning.checked_table import CheckedTable
-from mpiric.tuning.files import write_whole
 
 _MOST_BYTES = 64 << 20
 _MOST_KEYS = 100_000
@@ -147,7 +147,7 @@ def _seconds(table: CheckedTable, key: str) -> float:
 
 def write_learned(path: Path, learned: LearnedPolicy) -> None:
     """Write a learned policy atomically. Raises NoRoomError."""
-    write_whole(path, render_learned(learned))
+    write_text(path, render_learned(learned))
 
 
 def render_learned(learned: LearnedPolicy) -> str:

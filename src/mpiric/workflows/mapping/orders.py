@@ -9,12 +9,12 @@ from mpiric.host.facts.elf import read_embedded_texts
 from mpiric.host.files import is_file, read_bounded
 from mpiric.host.host import Host
 from mpiric.host.installation.native import native_part
+from mpiric.host.owned_files import write_text
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, NoRuntimeError, NotFoundError
 from mpiric.model.json_text import parse_json, read_fields
 from mpiric.model.rank_order import RankOrderChoice, RankOrders
 from mpiric.model.situation import Situation
-from mpiric.tuning.files import write_whole
 from mpiric.workflows.launch.loadable import why_not_loadable
 
 DIRECTORY, LIST = "orders", "orders.json"
@@ -77,7 +77,7 @@ def with_order(situation: Situation, slots: Sequence[int], name: str, store: Pat
     text = text_of(slots)
     path = store / DIRECTORY / f"{sha256(text.encode()).hexdigest()[:16]}.txt"
     if not is_file(path):
-        write_whole(path, text)
+        write_text(path, text)
     choice = RankOrderChoice(name, str(path.absolute()), 1.0, 1.0)
     ordered = with_orders(situation, RankOrders((choice,)), host)
     if not ordered.rank_orders.choices:

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 
 from mpiric.host.host import Host
+from mpiric.host.owned_files import write_text
 from mpiric.model.errors import MpiricError
 from mpiric.model.mapping import MachineSpec, Numbers, SlotTree
 from mpiric.model.rank_order import RankOrderChoice
 from mpiric.model.record import Record
-from mpiric.tuning.files import write_whole
 from mpiric.workflows.mapping.machine import record_on_machine
 from mpiric.workflows.mapping.map import MapRequest, map_ranks, order_cost
 from mpiric.workflows.mapping.orders import DIRECTORY, LIST, text_of
@@ -35,7 +35,7 @@ def plan_orders(record: Record, name: str, directory: Path, host: Host) -> None:
     except MpiricError as error:
         why_not = error.message
     text = {"why_not": why_not, "hosts": hosts, "choices": [asdict(choice) for choice in choices]}
-    write_whole(directory / DIRECTORY / LIST, json.dumps(text, indent=1) + "\n")
+    write_text(directory / DIRECTORY / LIST, json.dumps(text, indent=1) + "\n")
 
 
 def _better(traffic: RecordedTraffic, directory: Path, host: Host) -> tuple[RankOrderChoice, ...]:
@@ -58,7 +58,7 @@ def _better(traffic: RecordedTraffic, directory: Path, host: Host) -> tuple[Rank
         off = cost.off_node / today.off_node if today.off_node > 0 else 1.0
         choice = RankOrderChoice(name, str(path.absolute()), off, cost.hop_bytes / today.hop_bytes)
         if by_order.setdefault(slots.tobytes(), (cost.hop_bytes, choice))[1] is choice:
-            write_whole(path, text_of(launched[slots].tolist()))
+            write_text(path, text_of(launched[slots].tolist()))
     return tuple(choice for _, choice in sorted(by_order.values(), key=lambda item: item[0]))
 
 

@@ -6,12 +6,11 @@ from pathlib import Path
 from mpiric import mpis
 from mpiric.host.facts.elf import read_embedded_texts
 from mpiric.host.host import Host
-from mpiric.host.owned_files import read_own
+from mpiric.host.owned_files import read_own, write_text
 from mpiric.model.errors import MismatchError, MpiricError
 from mpiric.model.policy import EVERY, LearnedPolicy, Named, Policy, Span
 from mpiric.model.quoting import sh_word, variable_name
 from mpiric.mpis import Exported
-from mpiric.tuning.files import write_whole
 from mpiric.tuning.policy import (
     condense,
     library_choices,
@@ -48,7 +47,7 @@ def export_policy(
     """
     name = site_name(learned.implementation, learned.version)
     write_learned(directory / name, learned)
-    write_whole(directory / FLAT, render_flat(condense(learned)))
+    write_text(directory / FLAT, render_flat(condense(learned)))
     sentences = [f"wrote {directory / name} and {directory / FLAT}"]
     for pattern in (SHELL, *mpis.export_files()):  # remove an earlier export
         for path in directory.glob(pattern):
@@ -65,7 +64,7 @@ def export_policy(
         f"export {variable_name(variable)}={sh_word(value)}\n" for variable, value in settings.items()
     )
     if lines:
-        write_whole(directory / SHELL, lines)
+        write_text(directory / SHELL, lines)
         sentences.append(f"without mpiric: source {directory / SHELL}")
     return [*sentences, *(f"left out: {sentence}" for sentence in left_out)]
 
@@ -87,7 +86,7 @@ def in_library_form(policy: Policy, directory: Path, host: Host) -> tuple[dict[s
     """
     exported = _exported(policy, host)
     for file, text in exported.files.items():
-        write_whole(directory / file, text)
+        write_text(directory / file, text)
     return _settings(exported, exported.variables, directory), exported.left_out
 
 
@@ -98,7 +97,7 @@ def by_ranks(policy: Policy, directory: Path, host: Host) -> dict[Span, dict[str
     """
     exported = _exported(policy, host)
     for file, text in exported.files.items():
-        write_whole(directory / file, text)
+        write_text(directory / file, text)
     groups = exported.by_ranks or ({EVERY: exported.variables} if exported.files else {})
     return {ranks: _settings(exported, variables, directory) for ranks, variables in groups.items()}
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from mpiric.host.facts.time_slices import tick_s
 from mpiric.host.files import is_directory, is_file, read_bounded
+from mpiric.host.owned_files import write_text
 from mpiric.host.user_directories import named_path
 from mpiric.model.errors import MismatchError, NoRoomError, writing
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.policy import LearnedPolicy, Policy
-from mpiric.tuning.files import write_whole
 from mpiric.tuning.policy import (
     condense,
     first_decided,
@@ -118,7 +118,7 @@ def lay_out(policy: Policy, store: Path | None = None) -> str:
     if not is_file(path):
         with writing(path, "name another store"):
             make_directory(path.parent)
-        write_whole(path, text)
+        write_text(path, text)
     return str(path.absolute())
 
 

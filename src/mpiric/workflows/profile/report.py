@@ -6,11 +6,11 @@ from pathlib import Path
 
 from mpiric import __version__
 from mpiric.host.host import Host
+from mpiric.host.owned_files import write_text
 from mpiric.model.errors import MpiricError
 from mpiric.model.profile import Profile
 from mpiric.report.profile_html import profile_html
 from mpiric.report.profile_json import profile_json
-from mpiric.tuning.files import write_whole
 from mpiric.workflows.mapping.map import order_for_record
 from mpiric.workflows.profile.load import DATA
 
@@ -31,5 +31,5 @@ def with_order(profile: Profile, record: Path, host: Host) -> Profile:
 def write_report(profile: Profile, directory: Path, host: Host) -> Path:
     """Write ``report.html`` and ``report.json``, and return the path of the page."""
     profile = with_order(profile, directory, host)
-    write_whole(directory / DATA, json.dumps(profile_json(profile), indent=1, ensure_ascii=False) + "\n")
-    return write_whole(directory / PAGE, profile_html(profile, __version__))
+    write_text(directory / DATA, json.dumps(profile_json(profile), indent=1, ensure_ascii=False) + "\n")
+    return write_text(directory / PAGE, profile_html(profile, __version__))

@@ -14,7 +14,7 @@ from typing import Any
 
 from mpiric.host.files import is_file
 from mpiric.host.host import Host
-from mpiric.host.owned_files import append
+from mpiric.host.owned_files import append, write_text
 from mpiric.model.batch import End, Spread
 from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
@@ -36,7 +36,6 @@ from mpiric.schedulers import (
     name_of,
 )
 from mpiric.statistics.blocks import deal
-from mpiric.tuning.files import write_whole
 
 
 @dataclass(frozen=True)
@@ -91,7 +90,7 @@ class ArrayRound:
             ]
             for block in blocks
         ]
-        write_whole(self.path / "plan.json", json.dumps(document))
+        write_text(self.path / "plan.json", json.dumps(document))
 
     def redistribute(self, count: int) -> None:
         """Redistribute the runs over ``count`` blocks, if it has more."""
@@ -123,7 +122,7 @@ class ArrayRound:
 
     def finish(self, element: int) -> None:
         """Record that an element has completed its block."""
-        write_whole(self.path / f"{element}.done", "")
+        write_text(self.path / f"{element}.done", "")
 
     def is_finished(self, element: int) -> bool:
         """Return whether an element has completed its block."""
@@ -177,13 +176,13 @@ def submit_round(
         array = scheduler.find(host, f"{name}-{number}", patience)
         array = array or _submit_array(array_round, spread, scheduler, host, say, patience)
         _remember(array_round, scheduler.elements(array, array_round.size))
-        write_whole(array_round.path / "submitted", array)
+        write_text(array_round.path / "submitted", array)
         say(f"round {number}: {array_round.size} jobs submitted as array {array}")
     mark = f"{name}-after-{number}-{len(known_jobs(directory))}"
     after = scheduler.submit(host, script, job_settings(directory, mark, number, array), patience)
     _remember(array_round, [after])
     if array:
-        write_whole(array_round.path / "after.job", after)
+        write_text(array_round.path / "after.job", after)
     else:
         say(f"submitted as job {after}; it continues if this command is interrupted")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mpiric.host.files import is_file, read_bounded
-from mpiric.host.owned_files import is_own_directory, open_own, read_own, remove_tree, write_whole
+from mpiric.host.owned_files import is_own_directory, open_own, read_own, remove_tree, write_text, write_whole
 from mpiric.model.errors import MismatchError, MpiricError, NoRoomError, writing
 from mpiric.model.json_text import parse_json, read_fields
 from mpiric.model.policy import Measured, Shape
@@ -39,8 +39,7 @@ def keep_options(directory: Path, arguments: Sequence[str]) -> None:
     path = directory / _OPTIONS
     if os.path.lexists(path) and not _is_options(path):
         raise _not_ours(path)
-    with writing(directory / _OPTIONS, "name another --out"):
-        write_whole(directory / _OPTIONS, (json.dumps(list(arguments)) + "\n").encode())
+    write_text(path, json.dumps(list(arguments)) + "\n", "name another --out")
 
 
 def kept_options(directory: Path) -> tuple[str, ...]:

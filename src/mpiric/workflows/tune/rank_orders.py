@@ -3,11 +3,11 @@
 from pathlib import Path
 
 from mpiric.host.host import Host
+from mpiric.host.owned_files import write_text
 from mpiric.launchers.rank_orders import rank_order_forms
 from mpiric.model.configuration import Configuration
 from mpiric.model.rank_order import RankOrder
 from mpiric.model.situation import Situation
-from mpiric.tuning.files import write_whole
 from mpiric.workflows.mapping.orders import hosts_of_slots, planned_orders, read_order, with_orders
 from mpiric.workflows.tune.state import TuneState
 
@@ -51,7 +51,7 @@ def export_order(configuration: Configuration, situation: Situation, directory: 
         return []
     path = directory / "orders" / f"{form}.txt"
     emission = rank_order_forms()[form](RankOrder(slots, hosts))
-    write_whole(path, emission.text)
+    write_text(path, emission.text)
     return [f"the order without mpiric: {emission.usage(path)}"]
 
 

@@ -7,12 +7,12 @@ from statistics import median, median_low
 
 from mpiric import __version__, knobs
 from mpiric.host.host import Host
-from mpiric.host.owned_files import write_whole
+from mpiric.host.owned_files import write_text
 from mpiric.lab.disputes import RejectedRun
 from mpiric.lab.render import render
 from mpiric.model.amount import show_duration
 from mpiric.model.configuration import Configuration
-from mpiric.model.errors import MpiricError, writing
+from mpiric.model.errors import MpiricError
 from mpiric.model.evidence import Evidence, Verdict
 from mpiric.model.knob import worst_effect
 from mpiric.model.launch import Launch
@@ -118,8 +118,8 @@ def write_results(state: TuneState, host: Host, elapsed_s: float) -> Tuned:
         split=split,
     )
     result = with_afterwards(result, state)
-    with writing(directory / "report.html", "name another directory with --store"):
-        write_whole(directory / "report.html", tuned_html(result, trials, __version__).encode())
+    page = tuned_html(result, trials, __version__)
+    write_text(directory / "report.html", page, "name another directory with --store")
     if not state.interrupted:
         state.log.append("finished", {"result": tuned_json(result)})
     return result

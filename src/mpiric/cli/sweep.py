@@ -40,8 +40,7 @@ from mpiric.workflows.submit.array_rounds import round_of
 from mpiric.workflows.sweep.estimate import FAST, SLOW, cost_by_guess, guessed_s
 from mpiric.workflows.sweep.explore import Say
 from mpiric.workflows.sweep.log import forget, keep_options, kept_options, make_directory
-from mpiric.workflows.sweep.plan import SweepPlan, prepare
-from mpiric.workflows.sweep.request import COLLECTIVES, GROUPS, USUAL, SweepRequest
+from mpiric.workflows.sweep.plan import COLLECTIVES, GROUPS, USUAL, SweepPlan, SweepRequest, prepare
 from mpiric.workflows.sweep.sweep import SITE_HINT, Swept, for_site, sweep, work_on_array
 
 _EPILOG = """\b

@@ -26,7 +26,7 @@ from mpiric.model.run import Plan
 from mpiric.model.trial import Outcome, Trial
 from mpiric.plans.effort import NORMAL, Effort
 from mpiric.plans.evaluator import Evaluator, OutOfBudgetError
-from mpiric.plans.exploration import explore
+from mpiric.plans.exploration import explore, screen
 from mpiric.plans.ranking import (
     SHOWN,
     Ranked,
@@ -36,7 +36,6 @@ from mpiric.plans.ranking import (
     slimmest,
     without_heavy,
 )
-from mpiric.plans.screening import screen
 from mpiric.plans.slimming import slim
 from mpiric.statistics.space import Point, SearchSpace
 from mpiric.tuning.budget import Budget

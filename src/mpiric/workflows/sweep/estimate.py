@@ -7,8 +7,7 @@ from math import ceil, inf, log2
 from mpiric.model.dataclass import dataclass
 from mpiric.model.policy import LIBRARY
 from mpiric.statistics.sampling import Subject, SweepPoint, Times, next_points, time_between
-from mpiric.workflows.sweep.plan import SweepPlan, in_blocks
-from mpiric.workflows.sweep.request import NONBLOCKING
+from mpiric.workflows.sweep.plan import NONBLOCKING, SweepPlan, in_blocks
 
 # Calls that the probe makes for a point (`src/probes/probe_collectives.cpp`).
 _USUAL_BATCHES, _LEAST_BATCHES, _MOST_CALLS = 11, 3, 2000

@@ -18,9 +18,8 @@ from mpiric.statistics.sampling import SweepPoint
 from mpiric.workflows.policies.files import lay_out
 from mpiric.workflows.policies.tuner import strictly, tuner_for
 from mpiric.workflows.sweep.estimate import Costs
-from mpiric.workflows.sweep.plan import SweepPlan
+from mpiric.workflows.sweep.plan import NONBLOCKING, SweepPlan
 from mpiric.workflows.sweep.probe import PROBE, LaunchFailedError, run_launch
-from mpiric.workflows.sweep.request import NONBLOCKING
 
 _LONGEST_S = 60.0  # time of a launch of several points, so that a hang costs little
 
@@ -91,7 +90,7 @@ def measure_points(
     result = LaunchResult()
     setting = _setting(plan, points) if environment is None else Spelling(environment=environment)
     try:
-        rows = yield from run_launch(request, situation, setting, limit_s)
+        rows = yield from run_launch(situation, setting, limit_s, request.directory)
     except ProgramFailedError as error:
         result.failure = error
         rows = list(error.rows) if isinstance(error, LaunchFailedError) else []
@@ -112,7 +111,7 @@ def check_launching(plan: SweepPlan) -> Plan[None]:
     """Raise MpiricError if the launch line itself fails, so that no candidate is blamed."""
     request = plan.request
     try:
-        yield from run_launch(request, plan.situation, Spelling(), request.patience_s(0))
+        yield from run_launch(plan.situation, Spelling(), request.patience_s(0), request.directory)
     except ProgramFailedError as error:
         raise MpiricError(
             f"the launch line fails now: {error.message}",

@@ -1,4 +1,4 @@
-"""Plan of a sweep: nodes of the launch line, communicators, sizes and candidates."""
+"""Options and plan of a sweep: nodes of the launch line, communicators, sizes and candidates."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
@@ -23,10 +23,29 @@ from mpiric.statistics.sampling import STRIDE, Subject, grid_points
 from mpiric.workflows.launch.parse_job import parse_job
 from mpiric.workflows.policies.tuner import tuner_for
 from mpiric.workflows.sweep.probe import IDENTITY, run_launch
-from mpiric.workflows.sweep.request import COLLECTIVES, GROUPS, SweepRequest
 from mpiric.workflows.trials.expected import situation_of
 from mpiric.workflows.trials.users_lab import users_lab
 
+USUAL = (  # most important collectives of applications
+    "allgather",
+    "allgatherv",
+    "allreduce",
+    "alltoall",
+    "alltoallv",
+    "barrier",
+    "bcast",
+    "gather",
+    "gatherv",
+    "reduce",
+    "reduce_scatter",
+    "reduce_scatter_block",
+    "scatter",
+    "scatterv",
+)
+_BLOCKING = (*USUAL, "exscan", "scan")
+NONBLOCKING = tuple(f"i{name}" for name in sorted(_BLOCKING))
+COLLECTIVES = (*sorted(_BLOCKING), *NONBLOCKING)  # collectives that the probe can call
+GROUPS = {"usual": USUAL, "nonblocking": NONBLOCKING, "all": COLLECTIVES}
 # Collectives whose size in a record is the sum of all blocks
 _HANDED_OVER_WHOLE = ("alltoall", "alltoallv", "reduce_scatter", "reduce_scatter_block")
 # Collectives in which a rank holds a block for each rank
@@ -34,6 +53,32 @@ _IN_BLOCKS = (*_HANDED_OVER_WHOLE, "allgather", "allgatherv", "gather", "gatherv
 _MOST_BYTES = 64 << 20  # size of all blocks together; a rank of the probe needs up to twice that
 _ANY_SIZES = (64, 4096, 262144)  # sizes of calls whose size is unknown
 _MOST_SIZES = 5  # number of sizes where a policy has one choice for all: all of them are measured
+_LIMIT_S = 120.0  # time limit of a launch, plus as much for each point
+
+
+@dataclass(frozen=True)
+class SweepRequest:
+    """The options of `mpiric sweep`; ``argv`` is a launch line without a program."""
+
+    argv: tuple[str, ...]
+    working_directory: str
+    environment: Mapping[str, str]
+    directory: Path
+    collectives: tuple[str, ...] = USUAL
+    sizes: tuple[int, ...] = tuple(2**power for power in range(2, 23))
+    ranks: tuple[int, ...] = ()  # communicator sizes; empty for all ranks, half of them, … 2
+    per_node: tuple[int, ...] = ()  # ranks per node; empty for one, and all
+    record: Path | None = None  # record of `mpiric profile`, whose calls and sizes are measured
+    seconds: float = 0.05  # time of measuring a point
+    budget_s: float | None = None
+    limit_s: float | None = None  # time limit of a launch; None to derive it from the points
+    thorough: bool = False  # every algorithm and parameter, not only the usual ones
+    own_algorithms: bool = True  # also mpiric's own algorithms, which need its runtime in the ranks
+    resume: bool = False
+
+    def patience_s(self, points: int) -> float:
+        """Return the time limit of a launch of some points."""
+        return self.limit_s or _LIMIT_S * (1 + points)
 
 
 @dataclass(frozen=True)
@@ -156,7 +201,8 @@ def _first_launch(request: SweepRequest, host: Host, mpi: MpiLibrary) -> Situati
 
 def _nodes(request: SweepRequest, situation: Situation, host: Host) -> tuple[int, ...]:
     with users_lab(situation, host) as lab:
-        rows = drive(run_launch(request, situation, Spelling(), request.patience_s(0)), lab.measure)
+        launch = run_launch(situation, Spelling(), request.patience_s(0), request.directory)
+        rows = drive(launch, lab.measure)
     hosts = [str(row.get("host", "")) for row in rows]
     numbering = {name: number for number, name in enumerate(dict.fromkeys(hosts))}
     return tuple(numbering[name] for name in hosts)

@@ -14,7 +14,6 @@ from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.run import Plan, Run
 from mpiric.model.situation import Situation
 from mpiric.model.trial import Outcome, Phase
-from mpiric.workflows.sweep.request import SweepRequest
 from mpiric.workflows.trials.users_lab import PrintingRun
 
 PROBE, IDENTITY = "probe-collectives", "probe-mpi"
@@ -37,11 +36,14 @@ class LaunchFailedError(ProgramFailedError):
 
 
 def run_launch(
-    request: SweepRequest, situation: Situation, setting: Spelling, limit_s: float
+    situation: Situation, setting: Spelling, limit_s: float, directory: Path
 ) -> Plan[list[dict[str, Any]]]:
-    """Make one launch and return the JSON lines that it printed. Raises LaunchFailedError."""
+    """Make one launch and return the JSON lines that it printed. Raises LaunchFailedError.
+
+    A library that is installed under another name than the probe's gets a link in ``directory``.
+    """
     mpi = situation.mpi
-    path = (*_under_name(request.directory, mpi), *mpi.library_path)
+    path = (*_under_name(directory, mpi), *mpi.library_path)
     around = replace(setting, environment={**mpi.environment, **setting.environment}, library_path=path)
     trial = yield Run(
         Configuration(), Phase.OBSERVE, limit_s=limit_s, probe=PrintingRun(around), situation=situation

@@ -40,8 +40,7 @@ from mpiric.workflows.policies.files import all_learned, benchmark_file, learned
 from mpiric.workflows.policies.tuner import obeying
 from mpiric.workflows.sweep.explore import Measurer
 from mpiric.workflows.sweep.log import LOG, Log
-from mpiric.workflows.sweep.plan import SweepPlan, prepare_calls
-from mpiric.workflows.sweep.request import COLLECTIVES, SweepRequest
+from mpiric.workflows.sweep.plan import COLLECTIVES, SweepPlan, SweepRequest, prepare_calls
 from mpiric.workflows.trials.users_lab import users_lab
 from mpiric.workflows.tune.allowances import benchmark_s, proof_shortfall
 from mpiric.workflows.tune.space import requested_space

@@ -15,8 +15,7 @@ from mpiric.workflows.policies.export import export_policy
 from mpiric.workflows.sweep import check_export
 from mpiric.workflows.sweep.launch import LaunchResult
 from mpiric.workflows.sweep.log import Log
-from mpiric.workflows.sweep.plan import SweepPlan
-from mpiric.workflows.sweep.request import SweepRequest
+from mpiric.workflows.sweep.plan import SweepPlan, SweepRequest
 
 FOUR = Shape(4, 2, 2)
 BCAST, REDUCE = Subject("bcast", FOUR), Subject("reduce", FOUR)

@@ -9,8 +9,7 @@ from tests.support.situations import MPIS, situation
 from mpiric.model.policy import LIBRARY, Measured, Shape
 from mpiric.statistics.sampling import Subject, SweepPoint
 from mpiric.workflows.sweep.estimate import FAST, SLOW, Costs, cost_by_guess, cost_by_own_times, guessed_s
-from mpiric.workflows.sweep.plan import SweepPlan
-from mpiric.workflows.sweep.request import SweepRequest
+from mpiric.workflows.sweep.plan import SweepPlan, SweepRequest
 
 EIGHT = Shape(8, 4, 2)
 BCAST, ALLTOALL = Subject("bcast", EIGHT), Subject("alltoall", EIGHT)

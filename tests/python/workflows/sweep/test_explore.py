@@ -21,9 +21,8 @@ from mpiric.workflows.sweep.estimate import Costs
 from mpiric.workflows.sweep.explore import Measurer, measure
 from mpiric.workflows.sweep.launch import LaunchResult, launches
 from mpiric.workflows.sweep.log import Log
-from mpiric.workflows.sweep.plan import SweepPlan
+from mpiric.workflows.sweep.plan import SweepPlan, SweepRequest
 from mpiric.workflows.sweep.probe import LaunchFailedError
-from mpiric.workflows.sweep.request import SweepRequest
 
 FOUR = Shape(4, 2, 2)
 BCAST, REDUCE = Subject("bcast", FOUR), Subject("reduce", FOUR)

@@ -8,8 +8,7 @@ from mpiric.model.errors import MismatchError, NoRoomError
 from mpiric.model.policy import Measured, Shape
 from mpiric.statistics.sampling import Subject, SweepPoint
 from mpiric.workflows.sweep.log import Log
-from mpiric.workflows.sweep.plan import SweepPlan
-from mpiric.workflows.sweep.request import SweepRequest
+from mpiric.workflows.sweep.plan import SweepPlan, SweepRequest
 
 SUBJECT = Subject("bcast", Shape(4, 2, 2))
 FIRST, SECOND = (SweepPoint(SUBJECT, size, "library") for size in (8, 64))

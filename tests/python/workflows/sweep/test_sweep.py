@@ -22,9 +22,8 @@ from mpiric.workflows.sweep import plan as sweep_plan
 from mpiric.workflows.sweep import sweep
 from mpiric.workflows.sweep.launch import LaunchResult
 from mpiric.workflows.sweep.log import Log
-from mpiric.workflows.sweep.plan import SweepPlan, calls_of
-from mpiric.workflows.sweep.request import COLLECTIVES as SWEPT
-from mpiric.workflows.sweep.request import GROUPS, NONBLOCKING, USUAL, SweepRequest
+from mpiric.workflows.sweep.plan import COLLECTIVES as SWEPT
+from mpiric.workflows.sweep.plan import GROUPS, NONBLOCKING, USUAL, SweepPlan, SweepRequest, calls_of
 
 FOUR = Shape(4, 2, 2)
 BCAST, REDUCE = Subject("bcast", FOUR), Subject("reduce", FOUR)

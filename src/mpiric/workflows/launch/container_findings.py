@@ -1,8 +1,13 @@
-"""Findings on a container as an environment for ranks, and on the user's file of MPI-IO hints."""
+"""Containers as environments for ranks: findings, and use of the launcher's MPI library in an image.
+
+The user's file of MPI-IO hints is checked as well.
+"""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
+from posixpath import dirname
 
 from mpiric import mpis
 from mpiric.host.host import HERE, Host
@@ -12,6 +17,8 @@ from mpiric.model.finding import Finding
 from mpiric.model.job import Container, Job, Meaning
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.situation import Situation
+from mpiric.workflows.launch.interchange import translated
+from mpiric.workflows.launch.loadable import why_not_loadable
 from mpiric.workflows.launch.parse_job import ParsedJob
 
 # Lines `rank key value`; the last commands may be missing in a small image.
@@ -30,6 +37,7 @@ _LIMIT_S = 120  # an engine may unpack its image first
 _LINKER, _INSIDE = "mpiric-linker ", "mpiric-inside "
 _SINGLE = re.compile(r"/?\b(libmpi\w*\.so\.\d+)\b.*=>")
 LONGEST_FILE = 4095  # bytes: ROMIO reads 4096 into a buffer of that size
+_OF_SYSTEM = ("/", "/usr", "/usr/local")  # prefixes whose C library would be mounted too
 _hint_file_finding = partial(finding_from, "knobs/_inherited")
 
 
@@ -208,3 +216,45 @@ def hint_file_findings(situation: Situation, host: Host) -> Iterator[Finding]:
     lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
     if wrong := [line for line in lines if len(line.split()) != 2]:
         yield _hint_file_finding("hint-file-lines", path=path, line=repr(wrong[0]))
+
+
+def host_mpi(job: Job, mpi: MpiLibrary, host: Host) -> MpiLibrary:
+    """Return the library for the program in a job's image; ``refused`` says why it does not fit.
+
+    The C library is checked first: the requirements of the host's library and of its neighbours against the
+    image's.
+    """
+    if job.container is None or not mpi.library:
+        return mpi
+    if mpi.prefix in _OF_SYSTEM:
+        why = f"{mpi.label} is in a system directory, whose C library would be mounted too"
+        return replace(mpi, refused=why)
+    for library in (mpi.library, *_beside(mpi, host)):
+        if reason := why_not_loadable(job, library, host, whose=f"{library} of {mpi.label}"):
+            return replace(mpi, refused=reason)
+    ready = _serving(look_inside(job, job.container, host).mpi_names, mpi, host)
+    for library in ready.preloaded:
+        if reason := why_not_loadable(job, library, host, whose=f"the stand-in {library}"):
+            return replace(mpi, refused=reason)
+    return ready
+
+
+def _serving(names: Collection[str], mpi: MpiLibrary, host: Host) -> MpiLibrary:
+    """Return the library for a program with these libraries in the image, whose Fortran modules stay."""
+    families = {family for name in names if (family := mpis.family_of_soname(name))}
+    if not families or families & set(mpi.abi_families):
+        return mpi
+    files = tuple(f"/{name}" for name in names)
+    ready = translated(mpi, next(iter(families)), frozenset(names), frozenset(), files, host)
+    if ready.stand_in or ready.refused:
+        return ready
+    why = f"the program inside loads {', '.join(names)}, and {mpi.label} is of another ABI family"
+    return replace(mpi, refused=why)
+
+
+def _beside(mpi: MpiLibrary, host: Host) -> tuple[str, ...]:
+    """Return the library of the prefix that needs the newest glibc; only it is checked in the image."""
+    place = dirname(mpi.library)
+    paths = [path for path in mpis.libraries_needed_by(host, mpi.library) if path.startswith(f"{place}/")]
+    newest = sorted(paths, key=lambda path: elf.glibc_needed if (elf := host.elf(path)) else ())
+    return tuple(newest[-1:])

@@ -8,7 +8,7 @@ from mpiric.host.host import Host
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.situation import Allowed, Observation, RankSeen, Situation
 from mpiric.tuning.store.store import default_store
-from mpiric.workflows.launch.host_mpi import host_mpi
+from mpiric.workflows.launch.container_findings import host_mpi
 from mpiric.workflows.launch.host_names import host_names
 from mpiric.workflows.launch.loadable import why_not_switchable
 from mpiric.workflows.launch.parse_job import (

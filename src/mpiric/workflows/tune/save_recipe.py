@@ -11,7 +11,9 @@ from mpiric.lab.render import completed, spellings
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.evidence import Evidence
+from mpiric.model.job import Job
 from mpiric.model.knob import Try
+from mpiric.model.launch import Launch
 from mpiric.model.recipe import Recipe
 from mpiric.model.situation import Situation
 from mpiric.model.trial import Outcome, Trial
@@ -20,7 +22,7 @@ from mpiric.report.tuned_parts import chain
 from mpiric.schedulers import job_around
 from mpiric.tuning.recipe import file_name, write_recipe
 from mpiric.workflows.launch.fingerprints import fingerprint, program_name
-from mpiric.workflows.launch.load_check import missing_libraries
+from mpiric.workflows.launch.parse_job import program_path
 from mpiric.workflows.policies.export import export_policy, of_library
 from mpiric.workflows.policies.files import all_learned, origins
 from mpiric.workflows.run.collectives import RunRequest
@@ -29,6 +31,10 @@ from mpiric.workflows.tune.answer_effects import afterwards_of
 from mpiric.workflows.tune.mark_results import proved_marks, scope_of
 from mpiric.workflows.tune.rank_orders import proved_order
 from mpiric.workflows.tune.state import TuneState
+
+_TRACE = ("env", "LD_TRACE_LOADED_OBJECTS=1")  # ld.so(8): list the libraries and end
+_LIMIT_S = 20.0
+_MISSING = " => not found"
 
 
 def save_recipe(state: TuneState, evidence: Evidence, split: SplitGain | None, host: Host) -> str:
@@ -146,3 +152,25 @@ def _brought_by(name: str, evidence: Evidence, situation: Situation) -> str:
         if brings is not None and name in brings(value, situation):
             return other
     return ""
+
+
+def missing_libraries(launch: Launch, job: Job, host: Host) -> tuple[str, ...]:
+    """Return the libraries that the dynamic linker does not find in the ranks of a launch on this node.
+
+    Nothing is checked where a launch starts several programs or an image, or may have to wait for a job.
+    """
+    is_here = bool(job.launcher_words) and not job.launcher.serves_every_library  # srun may ask for nodes
+    if len(job.segments) != 1 or job.container is not None or not is_here or launch.prepare:
+        return ()
+    program = job.segments[0].program
+    at = len(launch.argv) - len(program)
+    if launch.argv[at:] != tuple(program) or host.elf(program_path(job, host)) is None:
+        return ()
+    done = host.run(
+        (*launch.argv[:at], *_TRACE, program[0]),
+        environment={**launch.environment, **dict.fromkeys(launch.unset)},
+        timeout_s=_LIMIT_S,
+        working_directory=job.working_directory,
+    )
+    lines = f"{done.stdout}\n{done.stderr}".splitlines()
+    return tuple(sorted({line.strip().removesuffix(_MISSING) for line in lines if line.endswith(_MISSING)}))

@@ -6,7 +6,7 @@ from tests.support.replay_host import Recording, ReplayHost, command_key
 from mpiric.host.host import Completed, Elf
 from mpiric.launchers import parse_command
 from mpiric.model.launch import Launch
-from mpiric.workflows.launch.load_check import missing_libraries
+from mpiric.workflows.tune.save_recipe import missing_libraries
 
 LISTED = """\
 \tlibmpi_usempif08.so.40 => not found

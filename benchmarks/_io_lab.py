@@ -24,7 +24,7 @@ from benchmarks._ior import Pattern
 from benchmarks._programs import Bed
 from mpiric.model.errors import MpiricError, ProgramFailedError
 from mpiric.model.trial import Phase
-from mpiric.tuning.equivalence.output_digest import file_digest
+from mpiric.outputs.digest import file_digest
 from mpiric.tuning.store.events import read_log
 from mpiric.tuning.store.store import EVENTS
 

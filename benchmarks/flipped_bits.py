@@ -28,8 +28,8 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.marks import MarkPair
 from mpiric.model.trial import Outcome, Phase, Trial
-from mpiric.tuning.equivalence.output_equivalence import NONE_KNOWN
-from mpiric.tuning.equivalence.output_prefixes import PrefixExpectation, learn_prefixes
+from mpiric.outputs.equivalence import NONE_KNOWN
+from mpiric.outputs.prefixes import PrefixExpectation, learn_prefixes
 
 _SOURCE = Path(__file__).with_name("_flip.c")
 _COUNTS = struct.Struct("<4Q")  # messages, results, flips, and the time of the flip

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.support.preloaded import NATIVE
 
-from mpiric.tuning.equivalence.output_files import learn_files
+from mpiric.outputs.files import learn_files
 
 HERE = Path(__file__).parent
 

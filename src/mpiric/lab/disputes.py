@@ -12,7 +12,7 @@ from pathlib import Path
 
 from mpiric.model.dataclass import dataclass
 from mpiric.model.trial import Outcome, Trial
-from mpiric.tuning.equivalence.output_equivalence import KnownDifferences
+from mpiric.outputs.equivalence import KnownDifferences
 from mpiric.tuning.store.events import AMENDED
 from mpiric.tuning.store.store import TuneLog
 

@@ -25,8 +25,8 @@ from mpiric.model.marks import MarkPair
 from mpiric.model.quoting import sh_word
 from mpiric.model.situation import RankSeen, Situation
 from mpiric.model.trial import Outcome, Phase, Split, Trial
-from mpiric.tuning.equivalence.output_equivalence import Disagreement, Expectation, KnownDifferences, learn
-from mpiric.tuning.equivalence.output_files import FilesExpectation, learn_files
+from mpiric.outputs.equivalence import Disagreement, Expectation, KnownDifferences, learn
+from mpiric.outputs.files import FilesExpectation, learn_files
 from mpiric.tuning.marks.split import forecast_s
 from mpiric.tuning.objective import Objective, Place, value_of
 

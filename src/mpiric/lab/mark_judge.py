@@ -14,8 +14,8 @@ from mpiric.model.dataclass import dataclass
 from mpiric.model.marks import MarkPair, PlaceResults, RunMarks
 from mpiric.model.pace import Crossing, MarkKey
 from mpiric.model.trial import Trial
-from mpiric.tuning.equivalence.output_equivalence import NONE_KNOWN, Disagreement, KnownDifferences
-from mpiric.tuning.equivalence.output_prefixes import PrefixExpectation, keep_lines, learn_prefixes
+from mpiric.outputs.equivalence import NONE_KNOWN, Disagreement, KnownDifferences
+from mpiric.outputs.prefixes import PrefixExpectation, keep_lines, learn_prefixes
 from mpiric.tuning.marks.choice import is_send, without_library_place
 
 # Largest relative difference of the calls and bytes of collectives and sends, on any rank. Polls, waits and

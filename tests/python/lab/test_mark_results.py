@@ -5,7 +5,7 @@ from tests.support.paces import key
 
 from mpiric.lab.mark_judge import learn_results
 from mpiric.model.marks import MarksState, PlaceResults, RankMarks, RunMarks
-from mpiric.tuning.equivalence.output_equivalence import KnownDifferences
+from mpiric.outputs.equivalence import KnownDifferences
 
 STEP = key("MPI_Allreduce", "lmp+0x10")
 TIMER = key("MPI_Allreduce", "lmp+0x20")

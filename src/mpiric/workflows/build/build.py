@@ -22,8 +22,8 @@ from mpiric.model.run import Plan, Run
 from mpiric.model.situation import EVERYTHING
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.mpis import find_mpis
+from mpiric.outputs.equivalence import Expectation, KnownDifferences, learn
 from mpiric.plans.fastest import BASELINE, fastest
-from mpiric.tuning.equivalence.output_equivalence import Expectation, KnownDifferences, learn
 from mpiric.workflows.launch.parse_job import parse_job
 from mpiric.workflows.trials.expected import known_situation
 from mpiric.workflows.trials.users_lab import PrintingRun, users_lab

@@ -17,7 +17,7 @@ from mpiric.launchers import dialects
 from mpiric.model.dataclass import dataclass
 from mpiric.model.job import Meaning
 from mpiric.model.translation import preloads
-from mpiric.tuning.equivalence.output_equivalence import Expectation, KnownDifferences
+from mpiric.outputs.equivalence import Expectation, KnownDifferences
 from mpiric.workflows.launch.node_leftovers import cleaner
 
 _LEAST_S, _MOST_S = 60.0, 900.0  # limits of a run without --timeout

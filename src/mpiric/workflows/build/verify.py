@@ -13,7 +13,7 @@ from mpiric.host.toolchain import Toolchain
 from mpiric.model.errors import MismatchError, ProgramFailedError
 from mpiric.model.translation import before_rpath
 from mpiric.mpis import abi_of_program, find_mpis, libraries_needed_by, mpi_names, nailed_to
-from mpiric.tuning.equivalence.output_equivalence import Expectation, KnownDifferences, learn
+from mpiric.outputs.equivalence import Expectation, KnownDifferences, learn
 from mpiric.workflows.build.matrix_run import (
     Cell,
     MatrixRun,

@@ -23,7 +23,7 @@ from mpiric.model.recipe import Recipe, WholeCheck, WholeVerdict
 from mpiric.model.run import Run
 from mpiric.model.situation import Situation
 from mpiric.model.trial import Outcome, Phase, Trial
-from mpiric.tuning.equivalence.not_a_number import NanWatch, first_nan_of
+from mpiric.outputs.not_a_number import NanWatch, first_nan_of
 from mpiric.tuning.explore.evidence import has_failed
 from mpiric.tuning.explore.ledger import JobEnd
 from mpiric.tuning.marks.later_pace import UNREACHED, against_forecast, pace_of

@@ -23,10 +23,10 @@ from mpiric.model.quoting import one_line
 from mpiric.model.recipe import WholeCheck, WholeVerdict
 from mpiric.model.run import Plan, Run
 from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.outputs.digest import file_digest
+from mpiric.outputs.equivalence import NONE_KNOWN, KnownDifferences, learn
+from mpiric.outputs.files import by_key, differ_in_times_alone, files_in, is_text
 from mpiric.plans.time_limits import COMPLETE
-from mpiric.tuning.equivalence.output_digest import file_digest
-from mpiric.tuning.equivalence.output_equivalence import NONE_KNOWN, KnownDifferences, learn
-from mpiric.tuning.equivalence.output_files import by_key, differ_in_times_alone, files_in, is_text
 from mpiric.tuning.marks.later_pace import UNREACHED, against_forecast, pace_of
 from mpiric.tuning.objective import Objective
 from mpiric.workflows.tune.state import TuneState

@@ -10,8 +10,8 @@ from mpiric.lab.mark_judge import kept_files
 from mpiric.model.recipe import ProvedMarks
 from mpiric.model.trial import Trial
 from mpiric.model.tuned import FORECAST, STEPS, WHOLE_RUN, SplitGain, Timing, TunedMarks
-from mpiric.tuning.equivalence.not_a_number import first_nan
-from mpiric.tuning.equivalence.output_files import files_in
+from mpiric.outputs.files import files_in
+from mpiric.outputs.not_a_number import first_nan
 from mpiric.tuning.objective import TIMES
 from mpiric.tuning.recipe import MOST_INPUTS
 from mpiric.workflows.trials.learn_marks import WHOLE_RUNS

@@ -8,7 +8,7 @@ import pytest
 
 from mpiric.abi import networks_of
 from mpiric.host.toolchain import Finished, Toolchain
-from mpiric.tuning.equivalence.output_equivalence import learn
+from mpiric.outputs.equivalence import learn
 from mpiric.workflows.build import matrix_run
 from mpiric.workflows.build.matrix_run import MatrixRun, VerifyRequest, judge_cell, run_once
 

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from mpiric.model.quoting import one_line
-from mpiric.tuning.equivalence import time_forms
+from mpiric.outputs import time_forms
 
 _SPECIAL = r"(?<![\w./-])[-+]?(?:nan|inf|infinity)(?![\w./-])"
 _NUMBER = r"(?:(?<![\w.)\]])[-+])?(?:\d+\.?\d*|(?<!\w)\.\d+)(?:[ed][-+]?\d+)?"

@@ -15,14 +15,14 @@ from pathlib import Path
 
 from mpiric.model.dataclass import dataclass
 from mpiric.model.quoting import one_line
-from mpiric.tuning.equivalence.output_equivalence import (
+from mpiric.outputs.equivalence import (
     NONE_KNOWN,
     Disagreement,
     Expectation,
     KnownDifferences,
     learn,
 )
-from mpiric.tuning.equivalence.output_files import (
+from mpiric.outputs.files import (
     by_key,
     common_files,
     in_file,

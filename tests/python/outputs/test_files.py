@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from mpiric.model.errors import MpiricError
-from mpiric.tuning.equivalence.output_equivalence import KnownDifferences
-from mpiric.tuning.equivalence.output_files import FilesExpectation, files_in, learn_files
+from mpiric.outputs.equivalence import KnownDifferences
+from mpiric.outputs.files import FilesExpectation, files_in, learn_files
 
 
 def _run(root: Path, name: str, files: dict[str, bytes]) -> Path:

@@ -1,7 +1,7 @@
 import pytest
 
-from mpiric.tuning.equivalence.output_equivalence import KnownDifferences
-from mpiric.tuning.equivalence.output_prefixes import learn_prefixes
+from mpiric.outputs.equivalence import KnownDifferences
+from mpiric.outputs.prefixes import learn_prefixes
 
 
 def steps(count: int, energy: float = -1.5, start: int = 0) -> str:

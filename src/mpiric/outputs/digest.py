@@ -16,7 +16,7 @@ from math import isfinite
 from pathlib import Path
 
 from mpiric.model.dataclass import dataclass
-from mpiric.tuning.equivalence.output_lines import (
+from mpiric.outputs.lines import (
     LONGEST_LINE,
     is_row_or_rule,
     is_second_header,
@@ -27,7 +27,7 @@ from mpiric.tuning.equivalence.output_lines import (
     take_apart,
     time_columns,
 )
-from mpiric.tuning.equivalence.time_forms import can_be_time, is_time_number, without_times
+from mpiric.outputs.time_forms import can_be_time, is_time_number, without_times
 
 _MOST_SHAPES = 20_000
 _MOST_VALUES = 20_000  # values stored per column; columns with more are compared by their sums

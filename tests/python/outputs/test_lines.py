@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mpiric.tuning.equivalence.output_lines import take_apart
+from mpiric.outputs.lines import take_apart
 
 TEXTS = st.text("0123456789abcdefx./:-+ [=%", max_size=40)
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mpiric.tuning.equivalence import time_forms
-from mpiric.tuning.equivalence.output_files import differ_in_times_alone, files_in, learn_files
+from mpiric.outputs import time_forms
+from mpiric.outputs.files import differ_in_times_alone, files_in, learn_files
 
 NOW = datetime(2026, 11, 26, 13, 8, 2)
 LATER = NOW + timedelta(minutes=2, seconds=31)

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from mpiric.tuning.equivalence.output_digest import file_digest
+from mpiric.outputs.digest import file_digest
 
 MIB = 1 << 20
 

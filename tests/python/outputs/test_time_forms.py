@@ -5,9 +5,9 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from mpiric.tuning.equivalence import time_forms
-from mpiric.tuning.equivalence.output_equivalence import learn
-from mpiric.tuning.equivalence.time_forms import without_times
+from mpiric.outputs import time_forms
+from mpiric.outputs.equivalence import learn
+from mpiric.outputs.time_forms import without_times
 
 CET = timezone(timedelta(hours=1))
 

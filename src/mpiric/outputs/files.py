@@ -18,15 +18,15 @@ from mpiric.host.files import is_file
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 from mpiric.model.quoting import one_line
-from mpiric.tuning.equivalence.output_digest import file_digest
-from mpiric.tuning.equivalence.output_equivalence import (
+from mpiric.outputs.digest import file_digest
+from mpiric.outputs.equivalence import (
     NONE_KNOWN,
     Disagreement,
     Expectation,
     KnownDifferences,
     learn,
 )
-from mpiric.tuning.equivalence.time_forms import CLOCK, DAY, can_be_time, is_time_number, without_times
+from mpiric.outputs.time_forms import CLOCK, DAY, can_be_time, is_time_number, without_times
 
 _LARGEST_TEXT_BYTES = 64 << 20
 _MOST_LEARNED = 200  # number of text files whose lines are learned; further ones are compared as binary

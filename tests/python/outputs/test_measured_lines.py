@@ -2,7 +2,7 @@
 
 import pytest
 
-from mpiric.tuning.equivalence.output_equivalence import learn
+from mpiric.outputs.equivalence import learn
 
 STEPS = "step 100 energy -1.234567e+03\nstep 200 energy -1.345678e+03\n"
 TABLE = """\

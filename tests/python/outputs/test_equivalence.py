@@ -8,8 +8,8 @@ from random import Random
 import pytest
 
 from mpiric.model.errors import MpiricError
-from mpiric.tuning.equivalence import time_forms
-from mpiric.tuning.equivalence.output_equivalence import KnownDifferences, learn
+from mpiric.outputs import time_forms
+from mpiric.outputs.equivalence import KnownDifferences, learn
 
 ROUNDED = KnownDifferences(rounding=True)
 

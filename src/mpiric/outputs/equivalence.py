@@ -15,8 +15,8 @@ from dataclasses import field
 
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
-from mpiric.tuning.equivalence import output_lines
-from mpiric.tuning.equivalence.output_digest import (
+from mpiric.outputs import lines
+from mpiric.outputs.digest import (
     Column,
     OutputDigest,
     ShapeDigest,
@@ -122,7 +122,7 @@ class Expectation:
     @property
     def varying(self) -> tuple[str, ...]:
         """Return the lines of all originals with differing values other than times and rates."""
-        return tuple(output_lines.show(name) for name, shape in self.shapes.items() if shape.varies)
+        return tuple(lines.show(name) for name, shape in self.shapes.items() if shape.varies)
 
     @property
     def compares_nothing(self) -> bool:
@@ -135,33 +135,33 @@ class Expectation:
 
     def _name_value(self, output: Source, shape: str, column: int) -> Disagreement:
         """Find the line with a value that the originals do not have in this column."""
-        place = f"{output_lines.show(shape)} {column}"
+        place = f"{lines.show(shape)} {column}"
         expected = self.shapes[shape].columns[column].values
         remaining = Counter(expected.numbers or ())
         last: Disagreement | None = None
         for number, text in lines_of(output):
-            line = output_lines.take_apart(text)
+            line = lines.take_apart(text)
             if line.shape != shape:
                 continue
             value = line.values[column]
-            parsed = output_lines.number_and_step(value)
+            parsed = lines.number_and_step(value)
             single = self.shapes[shape].high == 1
             how = (
                 f"where the original has {expected.example}" if single else "is not what the original prints"
             )
-            shown = output_lines.show(shape, line.values)
+            shown = lines.show(shape, line.values)
             last = Disagreement(f"line {number}: {value} {how}: '{shown}'", number, place)
             if parsed is None or expected.numbers is None or remaining[parsed[0]] <= 0:
                 return last
             remaining[parsed[0]] -= 1
-        return last or Disagreement(f"'{output_lines.show(shape)}' holds other values", place=place)
+        return last or Disagreement(f"'{lines.show(shape)}' holds other values", place=place)
 
     def _new_lines(self, new: list[tuple[int, str]]) -> Disagreement | None:
         alarming = [entry for entry in new if _alarms(entry[1])]
         if not alarming and len(new) <= self.new_shapes_allowed:
             return None
         number, shape = min(alarming or new)
-        text = output_lines.show(shape)
+        text = lines.show(shape)
         return Disagreement(f"line {number}: the original never prints '{text}'", number, f"{text} new")
 
     def _counts(self, run: OutputDigest, settings: tuple[str, ...]) -> Disagreement | None:
@@ -170,7 +170,7 @@ class Expectation:
                 continue
             count = run.shapes[shape].count if shape in run.shapes else 0
             if expected.low == expected.high != count:
-                text = output_lines.show(shape)
+                text = lines.show(shape)
                 if count == 0:
                     return Disagreement(f"the line '{text}' is missing", place=f"{text} missing")
                 sentence = f"the line '{text}' comes {count} times, {expected.low} times in the original"
@@ -179,7 +179,7 @@ class Expectation:
 
 
 def _shapes(settings: Collection[str]) -> tuple[str, ...]:
-    return tuple(output_lines.take_apart(name).shape for name in settings)
+    return tuple(lines.take_apart(name).shape for name in settings)
 
 
 def _names_one(settings: tuple[str, ...], shape: str) -> bool:
@@ -223,7 +223,7 @@ def _rows_of_varying_blocks(runs: Sequence[OutputDigest]) -> set[str]:
     rows = [
         (entry.first_line, name)
         for name, entry in first.shapes.items()
-        if entry.count == 1 and output_lines.is_table_row(name)
+        if entry.count == 1 and lines.is_table_row(name)
     ]
     blocks: list[list[tuple[int, str]]] = []
     for line, name in sorted(rows):
@@ -234,7 +234,7 @@ def _rows_of_varying_blocks(runs: Sequence[OutputDigest]) -> set[str]:
     for block in blocks:
         varying = sum(
             any(
-                one.hashes != other.hashes and not output_lines.is_whole(one.example)
+                one.hashes != other.hashes and not lines.is_whole(one.example)
                 for run in later_runs
                 if name in run.shapes
                 for one, other in zip(first.shapes[name].columns, run.shapes[name].columns, strict=True)
@@ -253,15 +253,14 @@ def _expect(name: str, entries: list[ShapeDigest | None], *, is_in_timer: bool) 
     columns = list(zip(*(entry.columns for entry in present), strict=True))
     same = [steady and len({column.hashes for column in runs}) == 1 for runs in columns]
     examples = [runs[0].example for runs in columns]
-    broken = [not output_lines.is_whole(example) for example in examples]
+    broken = [not lines.is_whole(example) for example in examples]
     varying = sum(not equal and fraction for equal, fraction in zip(same, broken, strict=True))
-    among_varying = output_lines.is_table_row(name) and 2 * varying >= max(1, sum(broken))
+    among_varying = lines.is_table_row(name) and 2 * varying >= max(1, sum(broken))
     timing_table = among_varying or is_in_timer or any(entry.timings for entry in present)
     measured = _measured(name, [runs[0] for runs in columns])
     if timing_table:
         few = [
-            part and output_lines.digits(text) <= _FEW_DIGITS
-            for part, text in zip(broken, examples, strict=True)
+            part and lines.digits(text) <= _FEW_DIGITS for part, text in zip(broken, examples, strict=True)
         ]
         # In a row of a timer, integers count calls, ranks and threads.
         is_timer = any(entry.calls for entry in present) and _is_timer(broken, few)
@@ -286,12 +285,12 @@ def _expect(name: str, entries: list[ShapeDigest | None], *, is_in_timer: bool) 
 
 def _measured(name: str, columns: Sequence[Column]) -> list[bool]:
     """Return for each column of a shape whether its values look like times, rates or shares."""
-    looks, unit = output_lines.timing_columns(name), output_lines.unit_columns(name)
-    times = output_lines.time_columns(name)
+    looks, unit = lines.timing_columns(name), lines.unit_columns(name)
+    times = lines.time_columns(name)
     return [
         column.is_time
         if i < len(times) and times[i]
-        else i < len(looks) and ((looks[i] and not output_lines.is_whole(column.example)) or unit[i])
+        else i < len(looks) and ((looks[i] and not lines.is_whole(column.example)) or unit[i])
         for i, column in enumerate(columns)
     ]
 
@@ -307,16 +306,16 @@ def _is_measurement(name: str, entry: ShapeDigest) -> bool:
         return False
     if all(_measured(name, entry.columns)):
         return True
-    broken = [not output_lines.is_whole(column.example) for column in entry.columns]
-    few = [output_lines.digits(column.example) <= _FEW_DIGITS for column in entry.columns]
-    return entry.calls and output_lines.is_table_row(name) and _is_timer(broken, few)
+    broken = [not lines.is_whole(column.example) for column in entry.columns]
+    few = [lines.digits(column.example) <= _FEW_DIGITS for column in entry.columns]
+    return entry.calls and lines.is_table_row(name) and _is_timer(broken, few)
 
 
 def _without_remarks(new: Sequence[tuple[int, str]], measured: set[int]) -> list[tuple[int, str]]:
     """Return new lines (number, shape) except lines without values that follow a measurement."""
     unexplained, remarks = [], set(measured)
     for number, shape in sorted(new):
-        if number - 1 in remarks and not output_lines.timing_columns(shape) and not _alarms(shape):
+        if number - 1 in remarks and not lines.timing_columns(shape) and not _alarms(shape):
             remarks.add(number)
         else:
             unexplained.append((number, shape))

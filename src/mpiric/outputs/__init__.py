@@ -1,0 +1,1 @@
+"""Comparison of the output and files of a run with runs of the original."""

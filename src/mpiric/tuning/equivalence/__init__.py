@@ -1,1 +1,0 @@
-"""Output equivalence: comparison of output and files with runs of the original."""

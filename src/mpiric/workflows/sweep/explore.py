@@ -75,7 +75,7 @@ class Measurer:
         def keep(point: SweepPoint, times: Measured) -> None:
             times_of[point].append(times)
             if len(times_of[point]) == _TURNS:
-                log.add_fresh(point, averaged(point.candidate, times_of.pop(point)))
+                log.add(point, averaged(point.candidate, times_of.pop(point)), fresh=True)
 
         for turn in range(_TURNS if gaining else 0):
             pieces = list(launches(gaining, Costs(self.plan, log.measured)))
@@ -83,7 +83,7 @@ class Measurer:
             for points in pieces if turn % 2 else reversed(pieces):
                 yield from self._launch(points, end, message, keep)
         for point, several in times_of.items():
-            log.add_fresh(point, averaged(point.candidate, several))
+            log.add(point, averaged(point.candidate, several), fresh=True)
 
     def _add(self, point: SweepPoint, times: Measured) -> None:
         self.log.add(point, times)

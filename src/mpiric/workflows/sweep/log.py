@@ -143,31 +143,26 @@ class Log:
                     if not isinstance(entry["size"], int):
                         raise ValueError("a size is not an integer")
                     point = SweepPoint(subject, entry["size"], times.name)
-                    into = self.fresh if entry.get("fresh") else self.measured
-                    if not self.is_excluded(point):
-                        if point in self.measured and not entry.get("fresh"):
-                            self.repeated.add(point)
-                        into[point] = times
+                    self._take(point, times, fresh=bool(entry.get("fresh")))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise MpiricError(
                 f"{self._path} is damaged: {error}", hint="start again without --resume"
             ) from error
 
-    def add(self, point: SweepPoint, times: Measured) -> None:
-        """Record the times of a point, unless its candidate is excluded."""
-        if self.is_excluded(point):
-            return
-        if point in self.measured:
-            self.repeated.add(point)
-        self.measured[point] = times
-        self._write(point, times, fresh=False)
+    def add(self, point: SweepPoint, times: Measured, *, fresh: bool = False) -> None:
+        """Record the times of a point, or its confirmation, unless its candidate is excluded."""
+        if self._take(point, times, fresh=fresh):
+            subject = {"collective": point.subject.collective, "shape": vars(point.subject.shape)}
+            self._append({"fresh": fresh, **subject, "size": point.size, "times": vars(times)})
 
-    def add_fresh(self, point: SweepPoint, times: Measured) -> None:
-        """Record the confirmation of a point, unless its candidate is excluded."""
+    def _take(self, point: SweepPoint, times: Measured, *, fresh: bool) -> bool:
+        """Keep the times of a point; return whether its candidate is not excluded."""
         if self.is_excluded(point):
-            return
-        self.fresh[point] = times
-        self._write(point, times, fresh=True)
+            return False
+        if point in self.measured and not fresh:
+            self.repeated.add(point)
+        (self.fresh if fresh else self.measured)[point] = times
+        return True
 
     def is_excluded(self, point: SweepPoint) -> bool:
         """Return whether the candidate of a point has failed."""
@@ -181,21 +176,8 @@ class Log:
     def _forget(self, name: str, why: str) -> None:
         self.excluded[name] = why
         for times in (self.measured, self.fresh):
-            for point in [
-                point for point in times if f"{point.subject.collective} {point.candidate}" == name
-            ]:
+            for point in [point for point in times if self.is_excluded(point)]:
                 del times[point]
-
-    def _write(self, point: SweepPoint, times: Measured, *, fresh: bool) -> None:
-        self._append(
-            {
-                "fresh": fresh,
-                "collective": point.subject.collective,
-                "shape": vars(point.subject.shape),
-                "size": point.size,
-                "times": vars(times),
-            }
-        )
 
     def _append(self, entry: Mapping[str, object]) -> None:
         with writing(self._path, "free space, and continue with --resume"):

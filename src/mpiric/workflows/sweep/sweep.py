@@ -196,5 +196,5 @@ def _collect(plan: SweepPlan, array_round: ArrayRound) -> int:
                 collected += 1
         for point, times in part.fresh.items():
             if point not in main.fresh:
-                main.add_fresh(point, times)
+                main.add(point, times, fresh=True)
     return collected

@@ -27,7 +27,7 @@ def test_a_sweep_goes_on_with_all_that_was_measured(tmp_path: Path) -> None:
     path = tmp_path / "sweep.jsonl"
     log = Log(path, prepared(tmp_path), resume=False)
     log.add(FIRST, TIMES)
-    log.add_fresh(SECOND, TIMES)
+    log.add(SECOND, TIMES, fresh=True)
     again = Log(path, prepared(tmp_path), resume=True)
     assert (again.measured, again.fresh) == ({FIRST: TIMES}, {SECOND: TIMES})
     assert Log(path, prepared(tmp_path), resume=False).measured == {}
@@ -67,7 +67,7 @@ def test_an_excluded_candidate_stays_so_and_nothing_of_it_counts(tmp_path: Path)
     path = tmp_path / "sweep.jsonl"
     log = Log(path, prepared(tmp_path), resume=False)
     log.add(FIRST, TIMES)
-    log.add_fresh(FIRST, TIMES)
+    log.add(FIRST, TIMES, fresh=True)
     log.exclude("bcast", "library", "it hung")
     log.add(SECOND, TIMES)
     for opened in (log, Log(path, prepared(tmp_path), resume=True)):

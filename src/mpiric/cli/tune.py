@@ -50,7 +50,7 @@ from mpiric.report.tuned_json import tuned_json
 from mpiric.report.tuned_text import print_tuned
 from mpiric.schedulers import element_of
 from mpiric.statistics.stopping_rule import StoppingRule
-from mpiric.tuning.marks.named import parse_mark
+from mpiric.tuning.marks.choice import parse_mark
 from mpiric.tuning.objective import parse_objective
 from mpiric.workflows.profile.load import advised_knobs
 from mpiric.workflows.run.run import under_another

@@ -15,6 +15,7 @@ from mpiric.host.files import is_directory, read_bounded
 from mpiric.host.owned_files import write_text
 from mpiric.host.packaged import parse_toml
 from mpiric.host.secrets import masked
+from mpiric.model.checked_table import CheckedTable
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.evidence import Evidence, Share, Verdict
@@ -22,7 +23,6 @@ from mpiric.model.knob import REMOVED
 from mpiric.model.marks import read_mark_option
 from mpiric.model.recipe import FORMAT, Fingerprint, ProvedMarks, Recipe, WholeCheck, WholeVerdict
 from mpiric.statistics.confidence_sequence import median_interval
-from mpiric.tuning.checked_table import CheckedTable
 from mpiric.tuning.policy import parse_flat
 
 SUFFIX = ".recipe.toml"

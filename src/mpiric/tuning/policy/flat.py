@@ -2,9 +2,9 @@
 
 import re
 
+from mpiric.model.checked_table import show
 from mpiric.model.errors import MpiricError
 from mpiric.model.policy import ANY, COLLECTIVES, FLAT_FORMAT, ORDERS, Line, Named, Policy, Span
-from mpiric.tuning.checked_table import show
 
 _MOST_LINES = 65_536
 _LONGEST_LINE = 512

@@ -8,6 +8,7 @@ from typing import Any
 
 from mpiric.host.files import read_bounded
 from mpiric.host.owned_files import write_text
+from mpiric.model.checked_table import CheckedTable
 from mpiric.model.errors import MpiricError
 from mpiric.model.json_text import parse_json
 from mpiric.model.policy import (
@@ -21,7 +22,6 @@ from mpiric.model.policy import (
     Named,
     Shape,
 )
-from mpiric.tuning.checked_table import CheckedTable
 
 _MOST_BYTES = 64 << 20
 _MOST_KEYS = 100_000

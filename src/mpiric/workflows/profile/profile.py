@@ -32,8 +32,7 @@ from mpiric.profile.pace import run_pace
 from mpiric.profile.read import read_record
 from mpiric.profile.sites import name_sites
 from mpiric.storage import layouts_of
-from mpiric.tuning.marks.choice import choose_key, without_library_places
-from mpiric.tuning.marks.named import mark_name
+from mpiric.tuning.marks.choice import choose_key, mark_name, without_library_places
 from mpiric.workflows.launch.loadable import why_not_loadable
 from mpiric.workflows.launch.node_leftovers import cleaned_nodes
 from mpiric.workflows.launch.parse_job import ParsedJob, parse_job, program_path

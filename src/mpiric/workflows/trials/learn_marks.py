@@ -25,8 +25,15 @@ from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.profile.pace import modules_of, run_pace
 from mpiric.profile.read import read_file
 from mpiric.profile.sites import name_places
-from mpiric.tuning.marks.choice import MarkChoice, choose_key, without_key, without_library_places
-from mpiric.tuning.marks.named import NamedMark, choose_named, mark_name
+from mpiric.tuning.marks.choice import (
+    MarkChoice,
+    NamedMark,
+    choose_key,
+    choose_named,
+    mark_name,
+    without_key,
+    without_library_places,
+)
 from mpiric.tuning.marks.printed import choose_printed, marks_per_line, printed_pace
 from mpiric.tuning.marks.window import MarkWindow, choose_window, window_of
 from mpiric.workflows.trials.recorded_runs import (

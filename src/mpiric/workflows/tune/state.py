@@ -23,7 +23,7 @@ from mpiric.plans.search import ProofCandidate
 from mpiric.statistics.space import SearchSpace
 from mpiric.statistics.stopping_rule import StoppingRule
 from mpiric.tuning.budget import Budget
-from mpiric.tuning.marks.named import NamedMark
+from mpiric.tuning.marks.choice import NamedMark
 from mpiric.tuning.objective import Objective
 from mpiric.tuning.store.store import TuneLog
 from mpiric.workflows.trials.step_markers import StepMarkers

@@ -53,5 +53,5 @@ def workbench(argv: list[str], bed: Bed) -> Iterator[Workbench]:
         lab = Lab(runner, copies, tune, Judge(Objective()))
         plan = observe(lab, parsed, host, Silence(), Observing(Allowed(), compare=True))
         observed = drive(plan, lab.measure)
-        lab.judge.limit_memory(observed.situation)
-        yield Workbench(lab, observed.situation, observed.originals)
+        lab.judge.limit_memory(lab.situation)
+        yield Workbench(lab, lab.situation, observed.originals)

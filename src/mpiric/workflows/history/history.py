@@ -71,8 +71,7 @@ def against(request: AgainstRequest, host: Host, narrator: Narrator) -> DayCompa
         observing = Observing(records=records, mark_options=_mark_options(baseline))
 
         def observed_in_turn() -> Plan[dict[Configuration, list[float]]]:
-            observed = yield from observe(lab, parsed, host, narrator, observing)
-            lab.situation = observed.situation
+            yield from observe(lab, parsed, host, narrator, observing)
             configurations = dict.fromkeys((Configuration(), baseline.configuration))
             return (yield from in_turn(configurations, max(runs, 9)))
 

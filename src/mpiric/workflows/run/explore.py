@@ -7,9 +7,7 @@ from pathlib import Path
 from mpiric import knobs
 from mpiric.host.host import Host
 from mpiric.host.secrets import masked
-from mpiric.lab.probes import BetweenMarkers
 from mpiric.model.configuration import Configuration
-from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, after_run
 from mpiric.model.evidence import Verdict
 from mpiric.model.knob import ResultsEffect
@@ -89,19 +87,25 @@ def explore(prepared: PreparedRun, store: Path | None, host: Host, say: Say) -> 
         return None
     if turn is None:
         return None
-    return _run(turn, directory, probe, prepared, host, say)
+    side, job = turn
+    configuration = prepared.configuration if side is Side.RECIPE else Configuration()
+    marks = Path(job.directory) if job else directory / secrets.token_hex(6)
+    watched = run_watched(configuration, prepared, probe if job else None, marks, host)
+    with after_run(watched.trial.exit_status):
+        if side is Side.RECIPE and prepared.is_first_whole:
+            note_whole_run(applied, watched, say)
+        if job is not None:
+            _enter_end(job, directory, applied, watched, say)
+    return watched.trial.exit_status
 
 
-@dataclass(frozen=True)
-class _Turn:
-    """Side that this job runs; without ``job`` it is not in the ledger."""
+def _take_turn(
+    directory: Path, applied: AppliedRecipe, host: Host, say: Say
+) -> tuple[Side, ExploredJob | None] | None:
+    """Enter this job into the ledger; return its side, and the job unless the exploration has ended.
 
-    side: Side
-    job: ExploredJob | None
-
-
-def _take_turn(directory: Path, applied: AppliedRecipe, host: Host, say: Say) -> _Turn | None:
-    """Enter this job into the ledger. Returns None if the exploration has ended and the recipe applies."""
+    None if it has ended and the recipe applies.
+    """
     recipe = applied.recipe
     assert recipe.marks is not None
     inputs = digest_of_inputs(applied.situation.job, recipe.marks.inputs)
@@ -123,7 +127,7 @@ def _take_turn(directory: Path, applied: AppliedRecipe, host: Host, say: Say) ->
             if not now.is_failing and now.verdict is not Verdict.SLOWER:
                 return None
             say("running the command without the recipe")
-            return _Turn(Side.ORIGINAL, None)
+            return Side.ORIGINAL, None
         limit = near_its_limit(ledger, applied, host)
         if limit:
             say(f"not explored: {limit}; running with the recipe")
@@ -136,23 +140,7 @@ def _take_turn(directory: Path, applied: AppliedRecipe, host: Host, say: Say) ->
     if place.block != UNPAIRED:
         how = "with the recipe" if place.side is Side.RECIPE else "without the recipe"
         say(f"exploring: this job (block {place.block}) runs {how}")
-    return _Turn(place.side, job)
-
-
-def _run(
-    turn: _Turn, directory: Path, probe: BetweenMarkers, prepared: PreparedRun, host: Host, say: Say
-) -> int:
-    applied = prepared.applied
-    assert applied is not None
-    configuration = prepared.configuration if turn.side is Side.RECIPE else Configuration()
-    marks = Path(turn.job.directory) if turn.job else directory / secrets.token_hex(6)
-    watched = run_watched(configuration, prepared, probe if turn.job else None, marks, host)
-    with after_run(watched.trial.exit_status):
-        if turn.side is Side.RECIPE and prepared.is_first_whole:
-            note_whole_run(applied, watched, say)
-        if turn.job is not None:
-            _enter_end(turn.job, directory, applied, watched, say)
-    return watched.trial.exit_status
+    return place.side, job
 
 
 def _enter_end(

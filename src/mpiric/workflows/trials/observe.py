@@ -19,7 +19,7 @@ from mpiric.model.errors import MpiricError, ProgramFailedError
 from mpiric.model.narrator import Narrator
 from mpiric.model.rank_choice import is_mpi_library
 from mpiric.model.run import Plan, Run
-from mpiric.model.situation import EVERYTHING, Allowed, Observation, RankSeen, Situation
+from mpiric.model.situation import EVERYTHING, Allowed, Observation, RankSeen
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.plans.time_limits import UNCHANGED
 from mpiric.tuning.budget import Budget
@@ -163,9 +163,8 @@ def _tail(path: str) -> str:
 
 @dataclass(frozen=True)
 class Observed:
-    """Result of the runs of the original."""
+    """Result of the runs of the original, besides the situation of the lab."""
 
-    situation: Situation
     originals: tuple[Trial, ...]  # all successful runs of the original, in order
     recorded: tuple[Recorded, ...] = ()  # records of the runs of phase RECORD, in order
     notes: tuple[str, ...] = ()  # reason for a missing record
@@ -246,7 +245,7 @@ def observe(lab: Lab, parsed: ParsedJob, host: Host, narrator: Narrator, how: Ob
     # After a single run no time is left for another run to compare with it.
     lab.judge.learn(runs.whole, compare=how.compare and len(runs.whole) > 1)
     lab.situation = situation
-    return Observed(situation, runs.whole, runs.recorded.recorded, notes, marks_why=marks_why)
+    return Observed(runs.whole, runs.recorded.recorded, notes, marks_why=marks_why)
 
 
 def _are_up(observed: tuple[RankSeen, ...], ranks: int, host: Host) -> bool:
@@ -314,7 +313,7 @@ def _at_marks(marks: StepMarkers, lab: Lab, options: MarkOptions, *, compare: bo
         raise NoMarksError(f"before the mark {error.message}") from error
     lab.situation = situation
     notes = (not_recorded(marks.why_unrecorded),) if marks.why_unrecorded else ()
-    return Observed(situation, originals, recorded, notes, marks=marks)
+    return Observed(originals, recorded, notes, marks=marks)
 
 
 def _observation(runs: OriginalRuns, parsed: ParsedJob, host: Host) -> Observation:

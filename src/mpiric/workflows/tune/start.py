@@ -152,9 +152,10 @@ def observe_command(
     )
     observed = yield from observe(lab, parsed, host, state.narrator, how)
     state.copies.depend_on(inputs_seen(parsed.job, observed.recorded))
-    try_layout = cache(partial(layout_refusal, observed.situation, host, in_place=request.in_place))
-    defaults = cache(partial(mpis.defaults_of, host, observed.situation.mpi))
-    lab.situation = replace(observed.situation, try_layout=try_layout, read_library_defaults=defaults)
+    situation = lab.situation
+    try_layout = cache(partial(layout_refusal, situation, host, in_place=request.in_place))
+    defaults = cache(partial(mpis.defaults_of, host, situation.mpi))
+    lab.situation = replace(situation, try_layout=try_layout, read_library_defaults=defaults)
     lab.judge.until_safe = request.objective.text == "io"
     state.originals = observed.originals
     if not observed.notes and not observed.marks:
@@ -163,7 +164,7 @@ def observe_command(
         keep_marks(log, observed.marks)
         keep_objectives(log, observed.originals)
     state.budget.spend(lab.count - len(state.earlier) if observed.marks else len(state.originals))
-    state.run_s = observed.situation.observation.wall_s
+    state.run_s = situation.observation.wall_s
     state.recorded, state.notes = observed.recorded, [*observed.notes]
     state.marks = observed.marks
     state.marks_why = whole_because or observed.marks_why or f"{WHOLE_RUNS} whole runs fit into the budget"

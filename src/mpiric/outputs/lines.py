@@ -72,20 +72,14 @@ def take_apart(text: str) -> OutputLine:
     """
     text = text[:LONGEST_LINE]
     is_cached = "0x" not in text and "0X" not in text
-    form = _form(text.translate(_SAME_DIGIT)) if is_cached else _take_apart(text)
-    return OutputLine(form.shape, tuple([text[begin:end] for begin, end in form.values]))
+    shape, spans = _form(text.translate(_SAME_DIGIT)) if is_cached else _take_apart(text)
+    return OutputLine(shape, tuple([text[begin:end] for begin, end in spans]))
 
 
-class _Form(NamedTuple):
-    """Shape of a line, and begin and end of its values."""
-
-    shape: str
-    values: tuple[tuple[int, int], ...]
-
-
-def _take_apart(text: str) -> _Form:
+def _take_apart(text: str) -> tuple[str, tuple[tuple[int, int], ...]]:
+    """Return the shape of a line, and begin and end of its values."""
     if not any(char.isdigit() for char in text) and "/" not in text and not _MAY_VARY.search(text):
-        return _Form(_squeeze(text), ())
+        return _squeeze(text), ()
     values: list[tuple[int, int]] = []
     parts: list[str] = []
     position = 0
@@ -102,7 +96,7 @@ def _take_apart(text: str) -> _Form:
         placeholder = "\x01" if kind in ("number", "special") else f"\x02{kind}\x02"
         parts += [text[position : match.start()], placeholder]
         position = match.end()
-    return _Form(_squeeze("".join(parts) + text[position:]), tuple(values))
+    return _squeeze("".join(parts) + text[position:]), tuple(values)
 
 
 _form = lru_cache(maxsize=1 << 14)(_take_apart)

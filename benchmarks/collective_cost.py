@@ -26,7 +26,9 @@ from benchmarks._programs import Bed, beds
 from benchmarks._report import Result, options, run, show, tell
 from mpiric.algorithms.library import algorithms_of, version_numbers
 from mpiric.model.errors import NotFoundError, ProgramFailedError
-from mpiric.tuning.policy import condense, read_learned, render_flat
+from mpiric.tuning.policy.flat import render_flat
+from mpiric.tuning.policy.learned import read_learned
+from mpiric.tuning.policy.merge import condense
 from mpiric.workflows.policies.tuner import strictly, tuner_for
 
 _PROGRAM = Path(__file__).parent / "_collective_cost.c"

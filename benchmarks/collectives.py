@@ -29,7 +29,8 @@ from benchmarks._report import RESULTS, Result, options, run, tell
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.amount import parse_duration
 from mpiric.model.errors import NotFoundError, ProgramFailedError
-from mpiric.tuning.policy import condense, read_learned
+from mpiric.tuning.policy.learned import read_learned
+from mpiric.tuning.policy.merge import condense
 from mpiric.workflows.policies.export import export_policy, of_library
 from mpiric.workflows.policies.files import lay_out
 from mpiric.workflows.policies.tuner import tuner_for

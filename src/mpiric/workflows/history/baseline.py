@@ -23,7 +23,7 @@ from mpiric.tuning.recipe import SUFFIX, read_recipe
 from mpiric.tuning.store.events import TuneEvents, moment, read_log
 from mpiric.tuning.store.store import EVENTS, Store
 from mpiric.workflows.run.recipe_choice import check_value
-from mpiric.workflows.trials.step_markers import kept_marks
+from mpiric.workflows.trials.step_markers import StepMarkers, kept_marks
 
 _FAR = 1.5  # factor of the median distance of marks; longer distances are not steps
 _MOST_RUNS = 30  # number of runs of each day that are compared; more would add little
@@ -82,8 +82,8 @@ def baseline_of(request: AgainstRequest, job: str) -> Baseline:
         original, tuned = recipe.evidence.ended
         log = read_log(path.parent / EVENTS)
         name = f"{path} ({recipe.created[:10]})"
-        if recipe.scope and kept_marks(log) is not None:
-            return _of_steps(name, recipe.configuration, log)
+        if recipe.scope and (marks := kept_marks(log)):
+            return _of_steps(name, recipe.configuration, log, marks)
         if recipe.scope:
             return _of_saved_steps(name, recipe, original, tuned)
         objective = str(log.meta.get("objective", "wall"))
@@ -125,8 +125,8 @@ def _baseline_of_day(day: datetime, store: Store, job: str) -> Baseline:
     tuned = _proved(log.result, proof)
     name = f"the tune of {fitting[-1].started_at[:10]}"
     answer = tuned if log.result.get("recipe") else Configuration()
-    if kept_marks(log) is not None:
-        return _of_steps(name, answer, log)
+    if marks := kept_marks(log):
+        return _of_steps(name, answer, log, marks)
     recipes = sorted(fitting[-1].path.glob(f"*{SUFFIX}"))
     return Baseline(
         name,
@@ -171,22 +171,10 @@ def _of_saved_steps(name: str, recipe: Recipe, original: Sequence[float], tuned:
     return Baseline(name, recipe.configuration, paces[1], paces[0], "wall", BaselineMarks(marks.pair, last_s))
 
 
-def _of_steps(name: str, answer: Configuration, log: TuneEvents) -> Baseline:
+def _of_steps(name: str, answer: Configuration, log: TuneEvents, marks: StepMarkers) -> Baseline:
     """Return runs that ended at a step marker, by the time per step."""
-    marks = kept_marks(log)
-    if marks is None:
-        raise MpiricError(
-            f"{name} was proved with step markers, and the log with their times is missing",
-            hint="name the recipe in the directory of its tune, or a date",
-        )
-    return Baseline(
-        name,
-        answer,
-        _paces(log, answer),
-        _paces(log, Configuration()),
-        "wall",
-        BaselineMarks(marks.pair, marks.window.last_s),
-    )
+    last = BaselineMarks(marks.pair, marks.window.last_s)
+    return Baseline(name, answer, _paces(log, answer), _paces(log, Configuration()), "wall", last)
 
 
 def _paces(log: TuneEvents, configuration: Configuration) -> tuple[float, ...]:

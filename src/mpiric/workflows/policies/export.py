@@ -11,12 +11,9 @@ from mpiric.model.errors import MismatchError, MpiricError
 from mpiric.model.policy import EVERY, LearnedPolicy, Named, Policy, Span
 from mpiric.model.quoting import sh_word, variable_name
 from mpiric.mpis import Exported
-from mpiric.tuning.policy import (
-    condense,
-    library_choices,
-    render_flat,
-    write_learned,
-)
+from mpiric.tuning.policy.flat import render_flat
+from mpiric.tuning.policy.learned import write_learned
+from mpiric.tuning.policy.merge import condense, library_choices
 from mpiric.workflows.policies.files import site_name
 
 SHELL = "collectives.sh"

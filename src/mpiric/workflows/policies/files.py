@@ -12,15 +12,10 @@ from mpiric.host.user_directories import named_path
 from mpiric.model.errors import MismatchError, NoRoomError, writing
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.policy import LearnedPolicy, Policy
-from mpiric.tuning.policy import (
-    condense,
-    first_decided,
-    parse_flat,
-    parse_learned,
-    read_learned,
-    render_flat,
-)
 from mpiric.tuning.policy.disturbed import undisturbed
+from mpiric.tuning.policy.flat import parse_flat, render_flat
+from mpiric.tuning.policy.learned import parse_learned, read_learned
+from mpiric.tuning.policy.merge import condense, first_decided
 from mpiric.tuning.store.store import default_store, make_directory
 
 SITE = "/etc/mpiric/policies"  # written by `mpiric sweep --site` for all users

@@ -13,7 +13,7 @@ from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.policy import REDUCING, LearnedPolicy, Policy, Span
 from mpiric.model.situation import Situation, Tuner
 from mpiric.model.translation import family_above
-from mpiric.tuning.policy import condense
+from mpiric.tuning.policy.merge import condense
 from mpiric.workflows.launch.loadable import why_not_loadable
 from mpiric.workflows.policies.export import chooses_something, in_library_form, of_library
 from mpiric.workflows.policies.files import lay_out

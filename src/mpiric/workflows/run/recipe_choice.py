@@ -16,7 +16,7 @@ from mpiric.model.policy import LIBRARY, REDUCING
 from mpiric.model.rank_order import RankOrders
 from mpiric.model.recipe import Fingerprint, Recipe, WholeVerdict
 from mpiric.model.situation import EVERYTHING, Situation
-from mpiric.tuning.policy import parse_flat
+from mpiric.tuning.policy.flat import parse_flat
 from mpiric.tuning.recipe import find_recipes, read_recipe
 from mpiric.tuning.store.store import default_store
 from mpiric.workflows.launch.fingerprints import of_mpi, program_name

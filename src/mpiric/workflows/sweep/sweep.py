@@ -20,8 +20,8 @@ from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 from mpiric.model.policy import LearnedPolicy, Policy
 from mpiric.statistics.sampling import confirmed, learned_keys, winners
-from mpiric.tuning.policy import write_learned
 from mpiric.tuning.policy.disturbed import disturbed_points
+from mpiric.tuning.policy.learned import write_learned
 from mpiric.tuning.store.lock import Lock
 from mpiric.workflows.policies.export import export_policy
 from mpiric.workflows.policies.files import site_name

@@ -37,15 +37,14 @@ class StepMarkers:
         return marks_of(Split(start_s, per_mark_s=per_mark_s), length_s)
 
 
-def keep_marks(log: TuneLog, marks: StepMarkers) -> None:
-    """Log the step markers of a tune, and their number in a complete run if it is known."""
+def keep_marks(log: TuneLog, marks: StepMarkers, originals: Iterable[Trial] = ()) -> None:
+    """Log the step markers of a tune, and their number in a complete run if it is known.
+
+    ``originals`` are runs that ended before the markers were fixed; their objectives are logged as well.
+    """
     length = {} if marks.whole_marks is None else {"whole_marks": marks.whole_marks}
     pair, window = asdict(marks.pair), asdict(marks.window)
     log.append(_EVENT, {"pair": pair, "window": window, "why": marks.why, **length})
-
-
-def keep_objectives(log: TuneLog, originals: Iterable[Trial]) -> None:
-    """Log the objectives of runs that ended before the step markers were fixed."""
     for trial in originals:
         log.append(AMENDED, {"number": trial.number, "objective": trial.objective})
 

@@ -79,19 +79,15 @@ def _work(
             state.lab.block = block
             drive(observe_command(state, parsed, host, earlier), state.lab.measure, state.report)
             if element is not None:
-                _run_block(state, array_round, element, host)
+                situation = with_learned(state.situation, array_round.submission, host)
+                situation = with_planned_orders(situation, array_round.submission, host)
+                state.lab.judge.limit_memory(situation)
+                missing = _runs_of(array_round.block(element), situation)
+                drive(missing, state.lab.measure, state.report, state.logged)
+                array_round.finish(element)
             if element is None or array_round.is_complete:
                 return _go_on(state, array_round, element, host)
     return None
-
-
-def _run_block(state: TuneState, array_round: ArrayRound, element: int, host: Host) -> None:
-    """Make the runs of a block that are missing."""
-    situation = with_learned(state.situation, array_round.submission, host)
-    situation = with_planned_orders(situation, array_round.submission, host)
-    state.lab.judge.limit_memory(situation)
-    drive(_runs_of(array_round.block(element), situation), state.lab.measure, state.report, state.logged)
-    array_round.finish(element)
 
 
 def _runs_of(block: Iterable[Run], situation: Situation) -> Plan[None]:

@@ -31,9 +31,10 @@ from mpiric.model.situation import Situation, Tuner
 from mpiric.model.trial import Phase
 from mpiric.plans.time_limits import BENCHMARKED, LEARNING
 from mpiric.statistics.sampling import Subject, SweepPoint, confirmed, learned_keys, over_sizes
-from mpiric.tuning.policy import condense, read_learned, write_learned
 from mpiric.tuning.policy.disturbed import disturbed_points
 from mpiric.tuning.policy.flat import render_line
+from mpiric.tuning.policy.learned import read_learned, write_learned
+from mpiric.tuning.policy.merge import condense
 from mpiric.tuning.store.store import TuneLog
 from mpiric.workflows.policies.export import chooses_something
 from mpiric.workflows.policies.files import all_learned, benchmark_file, learned_file

@@ -254,11 +254,8 @@ def fill_in_space(state: TuneState) -> None:
         return
     state.space = in_order(requested_space(state.request, state.situation), state.request, state.situation)
     state.cannot_matter = needless_knobs(state.request, state.situation)
-    dimensions = [
-        {**vars(dimension), "values": list(dimension.values), "try_first": list(dimension.try_first)}
-        for dimension in state.space.dimensions
-    ]
-    needless = [vars(knob) for knob in state.cannot_matter]
+    dimensions = list(map(vars, state.space.dimensions))
+    needless = list(map(vars, state.cannot_matter))
     fields = {"class": program_class(state.situation), "dimensions": dimensions, "cannot_matter": needless}
     state.log.append(SPACE, {"asked": options, **fields})
 

@@ -39,7 +39,7 @@ from mpiric.workflows.trials.learn_marks import WHOLE_RUNS, MarkOptions
 from mpiric.workflows.trials.observe import Observing, observe, program_failed
 from mpiric.workflows.trials.recorded_runs import recorder_for, runtime_with_marks
 from mpiric.workflows.trials.seeing_mounts import inputs_seen, trial_directories
-from mpiric.workflows.trials.step_markers import keep_marks, keep_objectives, kept_marks
+from mpiric.workflows.trials.step_markers import keep_marks, kept_marks
 from mpiric.workflows.tune.file_runs import layout_refusal
 from mpiric.workflows.tune.space import check_names
 from mpiric.workflows.tune.state import TuneRequest, TuneState
@@ -161,8 +161,7 @@ def observe_command(
     if not observed.notes and not observed.marks:
         state.originals += yield from _measure_parts(request, lab, host)
     if observed.marks:
-        keep_marks(log, observed.marks)
-        keep_objectives(log, observed.originals)
+        keep_marks(log, observed.marks, observed.originals)
     state.budget.spend(lab.count - len(state.earlier) if observed.marks else len(state.originals))
     state.run_s = situation.observation.wall_s
     state.recorded, state.notes = observed.recorded, [*observed.notes]

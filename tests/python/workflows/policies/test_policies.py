@@ -15,7 +15,7 @@ from mpiric.model.knob import Try
 from mpiric.model.policy import Line, Policy, Span
 from mpiric.model.recipe import Fingerprint, Recipe
 from mpiric.model.situation import Allowed, Tuner
-from mpiric.tuning.policy import parse_flat
+from mpiric.tuning.policy.flat import parse_flat
 from mpiric.tuning.recipe import parse_recipe, render_recipe
 from mpiric.workflows.policies.files import (
     check_mpi,

@@ -13,7 +13,7 @@ from mpiric.model.errors import MpiricError, NoRoomError
 from mpiric.model.policy import COLLECTIVES, LearnedKey, LearnedPolicy, Measured, Shape
 from mpiric.model.run import Plan
 from mpiric.statistics.sampling import Subject, SweepPoint
-from mpiric.tuning.policy import read_learned
+from mpiric.tuning.policy.learned import read_learned
 from mpiric.tuning.store.lock import Lock
 from mpiric.workflows.policies.export import of_library
 from mpiric.workflows.submit.array_rounds import ArrayRound

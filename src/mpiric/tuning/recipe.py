@@ -5,7 +5,7 @@ whether a value is allowed. No field of a recipe is ever used as a path, a comma
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from math import isfinite
 from pathlib import Path
 
@@ -232,25 +232,23 @@ def _share(table: CheckedTable) -> Share:
 
 
 def find_recipes(
-    directories: Iterable[Path], check: Check, score: Callable[[Recipe], float | None]
+    directory: Path, check: Check, score: Callable[[Recipe], float | None]
 ) -> tuple[tuple[tuple[Path, Recipe], ...], tuple[MpiricError, ...]]:
-    """Return the recipes below these directories, best match first, and the errors of unreadable ones.
+    """Return the recipes below a directory, best match first, and the errors of unreadable ones.
 
     ``score`` returns how well a recipe matches (see `fits`), or None to exclude it. Among equal scores the
     newest recipe is first.
     """
     matches: list[tuple[float, str, Path, Recipe]] = []
     errors: list[MpiricError] = []
-    for directory in directories:
-        for path in sorted(directory.rglob(f"*{SUFFIX}")) if is_directory(directory) else ():
-            try:
-                recipe = read_recipe(path, check)
-            except MpiricError as error:
-                errors.append(error)
-                continue
-            value = score(recipe)
-            if value is not None:
-                matches.append((value, recipe.created, path, recipe))
+    for path in sorted(directory.rglob(f"*{SUFFIX}")) if is_directory(directory) else ():
+        try:
+            recipe = read_recipe(path, check)
+        except MpiricError as error:
+            errors.append(error)
+            continue
+        if (value := score(recipe)) is not None:
+            matches.append((value, recipe.created, path, recipe))
     matches.sort(key=lambda entry: (entry[0], entry[1], str(entry[2])), reverse=True)
     return tuple((path, recipe) for _, _, path, recipe in matches), tuple(errors)
 

@@ -250,9 +250,8 @@ def test_the_best_fitting_recipe_comes_first_and_broken_ones_are_reported(tmp_pa
     write_recipe(tmp_path / "b" / "three.recipe.toml", _recipe(name="never"))
     (tmp_path / "b" / "bad.recipe.toml").write_text("x")
     scores = {"far": -3.0, "near": 0.0, "never": None}
-    recipes, errors = find_recipes(
-        [tmp_path / "a", tmp_path / "b", tmp_path / "none"], check, lambda recipe: scores[recipe.name]
-    )
+    recipes, errors = find_recipes(tmp_path, check, lambda recipe: scores[recipe.name])
+    assert find_recipes(tmp_path / "none", check, lambda _: 0.0) == ((), ())
     assert [recipe.name for _, recipe in recipes] == ["near", "far"]
     assert len(errors) == 1
 
@@ -260,7 +259,7 @@ def test_the_best_fitting_recipe_comes_first_and_broken_ones_are_reported(tmp_pa
 def test_of_equally_fitting_recipes_the_newest_comes_first(tmp_path: Path) -> None:
     write_recipe(tmp_path / "z.recipe.toml", _recipe(created="2026-01-01T00:00:00Z", name="old"))
     write_recipe(tmp_path / "a.recipe.toml", _recipe(created="2026-02-01T00:00:00Z", name="new"))
-    recipes, _ = find_recipes([tmp_path], check, lambda _: 0.0)
+    recipes, _ = find_recipes(tmp_path, check, lambda _: 0.0)
     assert [recipe.name for _, recipe in recipes] == ["new", "old"]
 
 

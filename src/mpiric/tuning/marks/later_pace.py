@@ -36,16 +36,14 @@ def step_change(before: RunPace, after: RunPace) -> tuple[float, float] | None:
     Steps are counted by the step marker of the first run. If the second run has no such calls, call sites are
     ignored, because a rebuilt program has other addresses. None if no step marker serves both runs.
     """
-    return _step_change(before, after) or _step_change(without_places(before), without_places(after))
-
-
-def _step_change(before: RunPace, after: RunPace) -> tuple[float, float] | None:
-    key = choose_key(before).key
-    first_ranks = [run.first_rank for run in (before, after)]
-    paces = [rank.of(key) if rank and key else None for rank in first_ranks]
-    last = min(pace.last_timed if pace else 0 for pace in paces)
-    before_s, after_s = (per_mark_s(pace, 1 + last // 10, last) for pace in paces)
-    return None if before_s is None or after_s is None else (before_s, after_s)
+    for runs in ((before, after), (without_places(before), without_places(after))):
+        key = choose_key(runs[0]).key
+        paces = [run.first_rank.of(key) if run.first_rank and key else None for run in runs]
+        last = min(pace.last_timed if pace else 0 for pace in paces)
+        before_s, after_s = (per_mark_s(pace, 1 + last // 10, last) for pace in paces)
+        if before_s is not None and after_s is not None:
+            return before_s, after_s
+    return None
 
 
 def against_forecast(pace: KeyPace | None, pair: MarkPair, forecast_s: float) -> str:

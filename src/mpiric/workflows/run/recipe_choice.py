@@ -97,7 +97,7 @@ def situation_for(recipe: Path | None, store: Path | None, parsed: ParsedJob, ho
 
 def _of_program(name: str, store: Path | None) -> Sequence[Recipe]:
     matches, _ = find_recipes(
-        [store or default_store()],
+        store or default_store(),
         check_value,
         lambda recipe: 0.0 if recipe.fingerprint.program.get("name") == name else None,
     )
@@ -172,7 +172,7 @@ def fitting_recipe(
     """
     store = request.store or default_store()
     without = "no recipe is applied" if request.values else request.without_recipe
-    matches, _ = find_recipes([store], check_value, lambda recipe: fits(recipe.fingerprint, current))
+    matches, _ = find_recipes(store, check_value, lambda recipe: fits(recipe.fingerprint, current))
     why = f"no recipe in {store} fits this program, machine and MPI; {without}"
     for path, recipe in matches:
         if recipe.whole is not None and recipe.whole.verdict is WholeVerdict.DIFFERS:
@@ -201,7 +201,7 @@ def fitting_recipe(
 def _nearest(store: Path, current: Fingerprint) -> str:
     """Return the reason why the most similar recipe of the program does not fit, "" without such a recipe."""
     matches, errors = find_recipes(
-        [store],
+        store,
         check_value,
         lambda recipe: (
             -float(len(differences(recipe.fingerprint, current)))

@@ -26,21 +26,9 @@ from mpiric.workflows.sweep.probe import IDENTITY, run_launch
 from mpiric.workflows.trials.expected import situation_of
 from mpiric.workflows.trials.users_lab import users_lab
 
-USUAL = (  # most important collectives of applications
-    "allgather",
-    "allgatherv",
-    "allreduce",
-    "alltoall",
-    "alltoallv",
-    "barrier",
-    "bcast",
-    "gather",
-    "gatherv",
-    "reduce",
-    "reduce_scatter",
-    "reduce_scatter_block",
-    "scatter",
-    "scatterv",
+USUAL = tuple(  # most important collectives of applications
+    "allgather allgatherv allreduce alltoall alltoallv barrier bcast gather gatherv reduce reduce_scatter "
+    "reduce_scatter_block scatter scatterv".split()
 )
 _BLOCKING = (*USUAL, "exscan", "scan")
 NONBLOCKING = tuple(f"i{name}" for name in sorted(_BLOCKING))

@@ -68,12 +68,13 @@ def plan_round(state: TuneState, array_round: ArrayRound) -> tuple[tuple[Run, ..
     # in earlier rounds are spent again.
     proof_s = (budget.seconds or 0.0) + sum(trial.wall_s for trial in proved)
     proof_runs = None if left_runs is None else left_runs + len(proved)
-    for_proof = Budget(proof_s, proof_runs, clock=lambda: lookahead.clock() + state.logged.passed_s)
-    for_search = Budget(budget.seconds, left_runs if searches else 0, clock=lookahead.clock)
+    for_proof = Budget(proof_s, proof_runs, clock=lambda: lookahead.passed_s + state.logged.passed_s)
+    for_search = Budget(budget.seconds, left_runs if searches else 0, clock=lambda: lookahead.passed_s)
     predict = partial(lookahead.predict, situation=state.situation)
     try:
         if chosen is None:
-            state.budget, state.narrator = for_search, _Findings(array_round)
+            state.budget = for_search
+            state.narrator = _Findings(array_round) if array_round.number == 0 else Silence()
             chosen = drive(find_candidates(state), predict, state.report)
             if not lookahead.planned:
                 state.log.append(
@@ -122,20 +123,18 @@ def _chosen(log: TuneLog) -> list[Configuration] | None:
 
 
 class _Findings(Silence):
-    """Prints the findings in the first round only."""
+    """Writes findings and titles for the process that follows the tune."""
 
     def __init__(self, array_round: ArrayRound) -> None:
         self._round = array_round
 
     def found(self, finding: Finding) -> None:
-        """Print a finding."""
-        if self._round.number == 0:
-            self._round.tell(f"! {finding.says} ({finding.evidence})")
+        """Write a finding."""
+        self._round.tell(f"! {finding.says} ({finding.evidence})")
 
     def phase(self, title: str) -> None:
-        """Print the title of a phase."""
-        if self._round.number == 0:
-            self._round.tell(title)
+        """Write the title of a phase."""
+        self._round.tell(title)
 
 
 class RoundFull(Exception):  # noqa: N818 - not an error: the round is planned
@@ -158,10 +157,6 @@ class Lookahead:
             if trial.outcome is Outcome.OK and trial.objective is not None:
                 self._objectives[trial.configuration].append(trial.objective)
                 self._walls[trial.configuration].append(trial.wall_s)
-
-    def clock(self) -> float:
-        """Return the expected duration of the planned runs."""
-        return self.passed_s
 
     def predict(self, run: Run, situation: Situation) -> Trial:
         """Plan a run and return its predicted trial. Raises RoundFull."""

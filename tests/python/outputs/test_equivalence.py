@@ -13,7 +13,7 @@ from mpiric.outputs.equivalence import KnownDifferences, learn
 
 ROUNDED = KnownDifferences(rounding=True)
 
-DATA = Path(__file__).parents[3] / "data" / "equivalence"
+DATA = Path(__file__).parents[2] / "data" / "equivalence"
 LAMMPS = [DATA / f"lammps-lj-{run}.txt" for run in range(1, 5)]
 HPCC = [DATA / f"hpcc-{run}.txt" for run in range(1, 5)]
 

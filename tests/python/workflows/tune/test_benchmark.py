@@ -114,11 +114,7 @@ class Probe:
     )
 
     def __call__(
-        self,
-        request: sweep_plan.SweepRequest,
-        launched: Situation,
-        setting: Spelling,
-        limit_s: float,
+        self, launched: Situation, setting: Spelling, limit_s: float, directory: Path
     ) -> Plan[list[dict[str, str]]]:
         yield from ()
         program = launched.job.program

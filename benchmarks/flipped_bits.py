@@ -28,7 +28,7 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.marks import MarkPair
 from mpiric.model.trial import Outcome, Phase, Trial
-from mpiric.outputs.equivalence import NONE_KNOWN
+from mpiric.outputs.equivalence import NONE_ACCEPTED
 from mpiric.outputs.prefixes import PrefixExpectation, learn_prefixes
 
 _SOURCE = Path(__file__).with_name("_flip.c")
@@ -130,7 +130,7 @@ def _row(
         has_failed = flipped_run.execution.outcome is not Outcome.OK or flipped_run.marks is None
         is_caught = has_failed or bool(laboratory.complaint(judge, flipped_run))
         flips, failed, caught = flips + 1, failed + has_failed, caught + is_caught
-        by_stdout += has_failed or bool(stdout_alone.compare(flipped_run.stdout, {}, NONE_KNOWN))
+        by_stdout += has_failed or bool(stdout_alone.compare(flipped_run.stdout, {}, NONE_ACCEPTED))
         if is_caught:
             continue
         if later.has_effect(flip):
@@ -207,7 +207,7 @@ class _Laboratory:
         """Return the complaint of the judge of a tune about a run that reached the mark, "" without one."""
         assert marked_run.marks is not None
         return judge.other_work(marked_run.marks) or judge.complaint(
-            marked_run.marks, marked_run.stdout, self.written(marked_run), NONE_KNOWN
+            marked_run.marks, marked_run.stdout, self.written(marked_run), NONE_ACCEPTED
         )
 
     def counts(self, kind: str) -> list[int]:

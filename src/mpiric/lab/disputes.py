@@ -12,7 +12,7 @@ from pathlib import Path
 
 from mpiric.model.dataclass import dataclass
 from mpiric.model.trial import Outcome, Trial
-from mpiric.outputs.equivalence import KnownDifferences
+from mpiric.outputs.equivalence import AcceptedDifferences
 from mpiric.tuning.store.events import AMENDED
 from mpiric.tuning.store.store import TuneLog
 
@@ -30,7 +30,7 @@ class RejectedRun:
     trial: Trial  # trial with its objective, for a withdrawn rejection
     place: str  # part of the output that differs from the original
     files: Mapping[str, Path]
-    known: KnownDifferences
+    accepted: AcceptedDifferences
 
 
 @dataclass

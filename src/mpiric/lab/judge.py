@@ -25,7 +25,7 @@ from mpiric.model.marks import MarkPair
 from mpiric.model.quoting import sh_word
 from mpiric.model.situation import RankSeen, Situation
 from mpiric.model.trial import Outcome, Phase, Split, Trial
-from mpiric.outputs.equivalence import Disagreement, Expectation, KnownDifferences, learn
+from mpiric.outputs.equivalence import AcceptedDifferences, Disagreement, Expectation, learn
 from mpiric.outputs.files import FilesExpectation, learn_files
 from mpiric.tuning.marks.split import forecast_s
 from mpiric.tuning.objective import Objective, Place, value_of
@@ -102,11 +102,11 @@ class Judge:
         """Return trials whose rejection is withdrawn, because they agree with the known original runs."""
         return self.disputes.cleared(lambda run: self._disagreement(run) is None)
 
-    def known_differences(self, configuration: Configuration, launch: Launch) -> KnownDifferences:
+    def accepted_differences(self, configuration: Configuration, launch: Launch) -> AcceptedDifferences:
         """Return the differences that a configuration, rendered as this launch, may cause."""
         registered = knobs.all_knobs()
         effects = {registered[name].files for name, _ in configuration.items if name in registered}
-        return KnownDifferences(self.rounding, set_by(launch), FilesEffect.RELAYOUT in effects)
+        return AcceptedDifferences(self.rounding, set_by(launch), FilesEffect.RELAYOUT in effects)
 
     def limit_memory(self, situation: Situation) -> None:
         """Reject later runs whose memory exceeds the original's by far."""
@@ -126,12 +126,12 @@ class Judge:
         """Return the trial of a successful run with its objective, or with the reason for its rejection."""
         if trial.phase is Phase.FINISH or (trial.phase in _LEARNED_FROM and not trial.configuration):
             _keep_files(trial, directory)
-        known = self.known_differences(trial.configuration, launch)
-        if complaint := self._complaint(trial, directory, situation, known):
+        accepted = self.accepted_differences(trial.configuration, launch)
+        if complaint := self._complaint(trial, directory, situation, accepted):
             outcome, reason = complaint
             if isinstance(reason, Disagreement):
                 files, valued = directory.written(), self._valued(trial, launch, situation, directory)
-                self.disputes.add(RejectedRun(valued, reason.place, files, known))
+                self.disputes.add(RejectedRun(valued, reason.place, files, accepted))
             return replace(trial, outcome=outcome, reason=str(reason))
         if self._time_s(trial) is None and trial.phase in _LEARNED_FROM:
             return trial  # used to learn the printed output; only runs with marks are compared
@@ -197,13 +197,13 @@ class Judge:
         if self.at_mark is not None:
             if marks is None or not exists(stdout):
                 return Disagreement("its step markers were not recorded")
-            return self.at_mark.complaint(marks, stdout, run.files, run.known)
-        if self.printed and (wrong := self.printed.compare(stdout, run.known)):
+            return self.at_mark.complaint(marks, stdout, run.files, run.accepted)
+        if self.printed and (wrong := self.printed.compare(stdout, run.accepted)):
             return wrong
-        return None if self._written is None else self._written.compare(run.files, run.known)
+        return None if self._written is None else self._written.compare(run.files, run.accepted)
 
     def _complaint(
-        self, trial: Trial, directory: TrialDirectory, situation: Situation, known: KnownDifferences
+        self, trial: Trial, directory: TrialDirectory, situation: Situation, accepted: AcceptedDifferences
     ) -> tuple[Outcome, str | Disagreement] | None:
         if self._rss_limit_bytes and trial.rss_peak_bytes > self._rss_limit_bytes:
             grown, limit = trial.rss_peak_bytes >> 20, self._rss_limit_bytes >> 20
@@ -211,9 +211,9 @@ class Judge:
         if self.at_mark is not None and trial.phase is Phase.RECORD:
             return None  # it may end at any time; its record is complete up to then
         if self.at_mark is not None:
-            different = self._different_at_mark(self.at_mark, trial, directory, known)
+            different = self._different_at_mark(self.at_mark, trial, directory, accepted)
             return (Outcome.DIFFERENT, different) if different else None
-        difference = self._difference(trial, directory, known)
+        difference = self._difference(trial, directory, accepted)
         if difference is not None:
             return Outcome.DIFFERENT, difference
         if self.check_command:
@@ -221,7 +221,7 @@ class Judge:
         return None
 
     def _different_at_mark(
-        self, at_mark: MarkJudge, trial: Trial, directory: TrialDirectory, known: KnownDifferences
+        self, at_mark: MarkJudge, trial: Trial, directory: TrialDirectory, accepted: AcceptedDifferences
     ) -> str | Disagreement | None:
         """Return the difference at the mark; a run of the original only relaxes the check."""
         marks = trial.marks
@@ -230,7 +230,7 @@ class Judge:
         assert marks is not None
         if not self._compares:
             return None
-        different = at_mark.complaint(marks, Path(trial.stdout), directory.written(), known)
+        different = at_mark.complaint(marks, Path(trial.stdout), directory.written(), accepted)
         if different and not trial.configuration:
             _keep_files(trial, directory)
             stdout = _copy_private(Path(trial.stdout), kept_files(trial).with_suffix(".printed"))
@@ -239,14 +239,14 @@ class Judge:
         return different
 
     def _difference(
-        self, trial: Trial, directory: TrialDirectory, known: KnownDifferences
+        self, trial: Trial, directory: TrialDirectory, accepted: AcceptedDifferences
     ) -> Disagreement | None:
         """Return the difference from the original's output; a run of the original only relaxes the check."""
         stdout, files = Path(trial.stdout), directory.written()
-        disagreement = self._disagreement(RejectedRun(trial, "", files, known))
+        disagreement = self._disagreement(RejectedRun(trial, "", files, accepted))
         if disagreement is None or trial.configuration:
             return disagreement
-        if self.printed and self.printed.compare(stdout, KnownDifferences(self.rounding)) is not None:
+        if self.printed and self.printed.compare(stdout, AcceptedDifferences(self.rounding)) is not None:
             self.printed = self.printed.widened(stdout)
         if self._written and self._written.compare(files) is not None:
             _keep_files(trial, directory)

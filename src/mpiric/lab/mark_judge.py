@@ -14,7 +14,7 @@ from mpiric.model.dataclass import dataclass
 from mpiric.model.marks import MarkPair, PlaceResults, RunMarks
 from mpiric.model.pace import Crossing, MarkKey
 from mpiric.model.trial import Trial
-from mpiric.outputs.equivalence import NONE_KNOWN, Disagreement, KnownDifferences
+from mpiric.outputs.equivalence import NONE_ACCEPTED, AcceptedDifferences, Disagreement
 from mpiric.outputs.prefixes import PrefixExpectation, keep_lines, learn_prefixes
 from mpiric.tuning.marks.choice import is_send, without_library_place
 
@@ -90,7 +90,7 @@ class ResultsExpectation:
 
     places: Mapping[Place, Results]
 
-    def compare(self, run: RunMarks, known: KnownDifferences = NONE_KNOWN) -> str:
+    def compare(self, run: RunMarks, accepted: AcceptedDifferences = NONE_ACCEPTED) -> str:
         """Return the first difference in a sentence, "" if there is none.
 
         With rounding the latest results must be close, and messages are not compared, because small
@@ -98,12 +98,14 @@ class ResultsExpectation:
         """
         results = _by_place(run)
         for (rank, key), expected in self.places.items():
-            if known.rounding and is_send(key.function):
+            if accepted.rounding and is_send(key.function):
                 continue
             actual = results.get((rank, key), ())
             if [result.results for result in actual] != [result.results for result in expected]:
                 return f"{_named(rank, key)} are not as many as the original's"
-            if not all(_alike(*pair, rounding=known.rounding) for pair in zip(expected, actual, strict=True)):
+            if not all(
+                _alike(*pair, rounding=accepted.rounding) for pair in zip(expected, actual, strict=True)
+            ):
                 return f"{_named(rank, key)} are not the original's"
         return ""
 
@@ -173,13 +175,13 @@ class MarkJudge:
         return less_work(self.work, crossings(marks, self.pair))
 
     def complaint(
-        self, marks: RunMarks, stdout: Path, files: Mapping[str, Path], known: KnownDifferences
+        self, marks: RunMarks, stdout: Path, files: Mapping[str, Path], accepted: AcceptedDifferences
     ) -> Disagreement | None:
         """Return the disagreement with the original's answers, None without one."""
-        if different := self.results.compare(marks, known):
+        if different := self.results.compare(marks, accepted):
             return Disagreement(different, place=different)
         files = {} if self.pair.key.is_printed else files
-        return self.printed.compare(stdout, files, known)
+        return self.printed.compare(stdout, files, accepted)
 
     def cut(self, stdout: Path) -> None:
         """Truncate an output after the lines that every run has printed when it reaches the mark."""

@@ -47,7 +47,7 @@ class Disagreement:
 
 
 @dataclass(frozen=True)
-class KnownDifferences:
+class AcceptedDifferences:
     """Differences that the settings of a run may cause, so that they do not count."""
 
     rounding: bool = False  # numbers may differ by a relative 1e-9, or by one in the last printed digit
@@ -57,7 +57,7 @@ class KnownDifferences:
     rearranged: bool = False  # HDF5 files may have another layout of the same contents
 
 
-NONE_KNOWN = KnownDifferences()
+NONE_ACCEPTED = AcceptedDifferences()
 
 
 @dataclass(frozen=True)
@@ -85,9 +85,9 @@ class Expectation:
     runs: tuple[OutputDigest, ...] = field(repr=False)
     ignored: "re.Pattern[str] | None" = None  # lines that are not compared
 
-    def compare(self, output: Source, known: KnownDifferences = NONE_KNOWN) -> Disagreement | None:
+    def compare(self, output: Source, accepted: AcceptedDifferences = NONE_ACCEPTED) -> Disagreement | None:
         """Return the first disagreement, or None."""
-        names = _shapes(known.settings)
+        names = _shapes(accepted.settings)
         if contents_hash(output) in {run.contents for run in self.runs}:
             return None
         run_digest = digest(output, self.ignored)
@@ -102,7 +102,7 @@ class Expectation:
                 measured.add(entry.first_line)
             elif expected is None:
                 new.extend([(entry.first_line, shape)] * entry.count)
-            elif (column := _wrong_column(expected, entry, known)) is not None:
+            elif (column := _wrong_column(expected, entry, accepted)) is not None:
                 wrong.append((shape, column))
         if wrong:
             return min(
@@ -326,7 +326,7 @@ def _alarms(name: str) -> bool:
     return any(word in name.lower() for word in _ALARM)
 
 
-def _wrong_column(expected: _ExpectedShape, entry: ShapeDigest, known: KnownDifferences) -> int | None:
+def _wrong_column(expected: _ExpectedShape, entry: ShapeDigest, accepted: AcceptedDifferences) -> int | None:
     """Return the first column that disagrees; differing counts are reported by `_counts`."""
     for index, (column, values) in enumerate(zip(expected.columns, entry.columns, strict=True)):
         if values.specials and not column.may_be_special:
@@ -335,7 +335,7 @@ def _wrong_column(expected: _ExpectedShape, entry: ShapeDigest, known: KnownDiff
             continue
         if column.values.is_moments and values.is_moments:
             continue  # seconds since 1970
-        if not (known.rounding and _close(column.values, values)):
+        if not (accepted.rounding and _close(column.values, values)):
             return index
     return None
 

@@ -20,10 +20,10 @@ from mpiric.model.errors import MpiricError
 from mpiric.model.quoting import one_line
 from mpiric.outputs.digest import file_digest
 from mpiric.outputs.equivalence import (
-    NONE_KNOWN,
+    NONE_ACCEPTED,
+    AcceptedDifferences,
     Disagreement,
     Expectation,
-    KnownDifferences,
     learn,
 )
 from mpiric.outputs.time_forms import CLOCK, DAY, can_be_time, is_time_number, without_times
@@ -46,7 +46,9 @@ class FilesExpectation:
     varying: frozenset[str]  # kinds of names (`kind_of_name`) of files that are not compared
     binaries: Mapping[str, Path] = field(default_factory=dict)  # files of the original
 
-    def compare(self, files: Mapping[str, Path], known: KnownDifferences = NONE_KNOWN) -> Disagreement | None:
+    def compare(
+        self, files: Mapping[str, Path], accepted: AcceptedDifferences = NONE_ACCEPTED
+    ) -> Disagreement | None:
         """Return the first disagreement of files that a run wrote: relative path → copy to read."""
         files = by_key(files)
         expected = {*self.same, *self.texts, *self.binaries}
@@ -58,7 +60,7 @@ class FilesExpectation:
             if name in self.binaries:
                 if differ_in_times_alone(self.binaries[name], files[name]):
                     continue
-                if not known.rearranged or not is_hdf5(self.binaries[name]):
+                if not accepted.rearranged or not is_hdf5(self.binaries[name]):
                     return Disagreement(
                         f"the file '{one_line(name)}' differs from the original's",
                         place=f"{name} contents",
@@ -66,7 +68,7 @@ class FilesExpectation:
                 if wrong := self._other_contents(name, files[name]):
                     return wrong
                 continue
-            if wrong := self.texts[name].compare(files[name], known):
+            if wrong := self.texts[name].compare(files[name], accepted):
                 return in_file(name, wrong)
         return None
 

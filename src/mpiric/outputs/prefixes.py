@@ -16,10 +16,10 @@ from pathlib import Path
 from mpiric.model.dataclass import dataclass
 from mpiric.model.quoting import one_line
 from mpiric.outputs.equivalence import (
-    NONE_KNOWN,
+    NONE_ACCEPTED,
+    AcceptedDifferences,
     Disagreement,
     Expectation,
-    KnownDifferences,
     learn,
 )
 from mpiric.outputs.files import (
@@ -42,14 +42,14 @@ class LinesExpectation:
     lines: int
     expected: Expectation
 
-    def compare(self, path: Path, known: KnownDifferences) -> Disagreement | None:
+    def compare(self, path: Path, accepted: AcceptedDifferences) -> Disagreement | None:
         """Return the first disagreement, or None."""
-        count = self.lines - self.expected.most_naming(known.settings)
-        text = _first_lines(path, count, without=known.settings)
+        count = self.lines - self.expected.most_naming(accepted.settings)
+        text = _first_lines(path, count, without=accepted.settings)
         if (printed := text.count("\n")) < count:
             sentence = f"{printed} lines before the step marker, where the original prints {count}"
             return Disagreement(sentence, place="lines before the mark")
-        return self.expected.compare(text, known)
+        return self.expected.compare(text, accepted)
 
 
 @dataclass(frozen=True)
@@ -62,18 +62,18 @@ class PrefixExpectation:
     varying: frozenset[str]  # kinds of names (`kind_of_name`) of files that are not compared
 
     def compare(
-        self, stdout: Path, files: Mapping[str, Path], known: KnownDifferences = NONE_KNOWN
+        self, stdout: Path, files: Mapping[str, Path], accepted: AcceptedDifferences = NONE_ACCEPTED
     ) -> Disagreement | None:
         """Return the first disagreement of a run with these files (relative path → copy to read), or None."""
         files = by_key(files)
-        if wrong := self.stdout.compare(stdout, known):
+        if wrong := self.stdout.compare(stdout, accepted):
             return wrong
         expected = {*self.texts, *self.bytes}
         wrong = missing_file(files, expected, " before the mark") or new_file(files, expected, self.varying)
         if wrong:
             return wrong
         for name, lines in self.texts.items():
-            if wrong := lines.compare(files[name], known):
+            if wrong := lines.compare(files[name], accepted):
                 return in_file(name, wrong)
         for name, (length, content) in self.bytes.items():
             if _hash(files[name], length) != content:

@@ -16,7 +16,7 @@ class TimeLimit:
 
 
 UNCHANGED = TimeLimit(4.0, 5.0)  # runs of the unchanged command differ by other load and by its start-up
-RECORDED = TimeLimit(4.0, 10.0)  # with the recording runtime, ranks also write and merge their records
+RECORDED = TimeLimit(4.0, 10.0)  # ranks also write and merge their records
 TO_MARKER = TimeLimit(10.0, 30.0)  # the time until the step marker is known from a single run
 LEARNING = TimeLimit(10.0, 10.0)  # the runtime also tries slow algorithms of collectives
 BENCHMARKED = TimeLimit(4.0, 5.0)  # algorithms that are much slower than the library's choice are of no use

@@ -5,7 +5,7 @@ from tests.support.paces import key
 
 from mpiric.lab.mark_judge import learn_results
 from mpiric.model.marks import MarksState, PlaceResults, RankMarks, RunMarks
-from mpiric.outputs.equivalence import KnownDifferences
+from mpiric.outputs.equivalence import AcceptedDifferences
 
 STEP = key("MPI_Allreduce", "lmp+0x10")
 TIMER = key("MPI_Allreduce", "lmp+0x20")
@@ -46,10 +46,10 @@ def test_places_that_vary_by_themselves_are_not_looked_at():
 def test_with_rounding_the_latest_results_may_differ_a_little():
     expected = learn_results([run(result()), run(result())])
     near, distant = result(digest=2, latest=(1.0 + 1e-13,)), result(digest=2, latest=(1.001,))
-    assert expected.compare(run(near), KnownDifferences(rounding=True)) == ""
+    assert expected.compare(run(near), AcceptedDifferences(rounding=True)) == ""
     assert expected.compare(run(near))
-    assert expected.compare(run(distant), KnownDifferences(rounding=True))
-    assert expected.compare(run(result(digest=2, latest=())), KnownDifferences(rounding=True))
+    assert expected.compare(run(distant), AcceptedDifferences(rounding=True))
+    assert expected.compare(run(result(digest=2, latest=())), AcceptedDifferences(rounding=True))
 
 
 def test_messages_of_the_last_step_are_compared_unless_rounding_may_have_grown():
@@ -58,7 +58,7 @@ def test_messages_of_the_last_step_are_compared_unless_rounding_may_have_grown()
     assert expected.compare(run(result(), result(SENT))) == ""
     sentence = "the messages of MPI_Isend at lmp+0x30 on rank 0 in the step before the mark"
     assert expected.compare(other) == f"{sentence} are not the original's"
-    assert expected.compare(other, KnownDifferences(rounding=True)) == ""
+    assert expected.compare(other, AcceptedDifferences(rounding=True)) == ""
 
 
 @pytest.mark.parametrize("library", ["libmpi_mpifh.so.40+0x9", "libmpifort.so.12+0x7"])

@@ -9,9 +9,9 @@ import pytest
 
 from mpiric.model.errors import MpiricError
 from mpiric.outputs import time_forms
-from mpiric.outputs.equivalence import KnownDifferences, learn
+from mpiric.outputs.equivalence import AcceptedDifferences, learn
 
-ROUNDED = KnownDifferences(rounding=True)
+ROUNDED = AcceptedDifferences(rounding=True)
 
 DATA = Path(__file__).parents[2] / "data" / "equivalence"
 LAMMPS = [DATA / f"lammps-lj-{run}.txt" for run in range(1, 5)]
@@ -247,11 +247,11 @@ def test_a_line_that_names_a_variable_that_was_set_may_go() -> None:
     assert (disagreement := learn([line, line]).compare("Energy = -1.25\n")) is not None
     assert "OMP_NUM_THREADS" in disagreement.sentence
     assert (
-        learn([line, line]).compare("Energy = -1.25\n", KnownDifferences(settings=("OMP_NUM_THREADS",)))
+        learn([line, line]).compare("Energy = -1.25\n", AcceptedDifferences(settings=("OMP_NUM_THREADS",)))
         is None
     )
     assert (
-        learn([line, line]).compare("Energy = -1.26\n", KnownDifferences(settings=("OMP_NUM_THREADS",)))
+        learn([line, line]).compare("Energy = -1.26\n", AcceptedDifferences(settings=("OMP_NUM_THREADS",)))
         is not None
     )
 
@@ -260,7 +260,7 @@ def test_a_variable_with_digits_in_its_name_is_found_in_a_line() -> None:
     line = "MPIR_CVAR_CH4_NETMOD=ofi is in force\n"
     assert (
         learn(["a b\n", "a b\n"]).compare(
-            "a b\n" + line, KnownDifferences(settings=("MPIR_CVAR_CH4_NETMOD",))
+            "a b\n" + line, AcceptedDifferences(settings=("MPIR_CVAR_CH4_NETMOD",))
         )
         is None
     )

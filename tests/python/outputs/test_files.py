@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from mpiric.model.errors import MpiricError
-from mpiric.outputs.equivalence import KnownDifferences
+from mpiric.outputs.equivalence import AcceptedDifferences
 from mpiric.outputs.files import FilesExpectation, files_in, learn_files
 
 
@@ -81,5 +81,6 @@ def test_a_line_of_a_file_that_names_a_variable_that_was_set_may_go(tmp_path: Pa
     (tmp_path / "c" / "log").write_text("energy -1.25\n")
     assert expectation.compare(files_in(tmp_path / "c")) is not None
     assert (
-        expectation.compare(files_in(tmp_path / "c"), KnownDifferences(settings=("OMP_NUM_THREADS",))) is None
+        expectation.compare(files_in(tmp_path / "c"), AcceptedDifferences(settings=("OMP_NUM_THREADS",)))
+        is None
     )

@@ -1,6 +1,6 @@
 import pytest
 
-from mpiric.outputs.equivalence import KnownDifferences
+from mpiric.outputs.equivalence import AcceptedDifferences
 from mpiric.outputs.prefixes import learn_prefixes
 
 
@@ -99,9 +99,9 @@ def test_a_line_that_names_a_setting_moves_no_other_one_over_the_mark(run):
     runs = [run(line + steps(count)) for count in (10, 11)]
     expected = learn_prefixes([stdout for stdout, _ in runs], [])
     silent, _ = run(steps(12))
-    assert expected.compare(silent, {}, KnownDifferences(settings=("OMP_NUM_THREADS",))) is None
+    assert expected.compare(silent, {}, AcceptedDifferences(settings=("OMP_NUM_THREADS",))) is None
     assert "is missing" in str(expected.compare(silent, {}))
     short, _ = run(steps(8))
-    assert str(expected.compare(short, {}, KnownDifferences(settings=("OMP_NUM_THREADS",)))).startswith(
+    assert str(expected.compare(short, {}, AcceptedDifferences(settings=("OMP_NUM_THREADS",)))).startswith(
         "8 lines before the step marker"
     )

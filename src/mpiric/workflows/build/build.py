@@ -22,7 +22,7 @@ from mpiric.model.run import Plan, Run
 from mpiric.model.situation import EVERYTHING
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.mpis import find_mpis
-from mpiric.outputs.equivalence import Expectation, KnownDifferences, learn
+from mpiric.outputs.equivalence import AcceptedDifferences, Expectation, learn
 from mpiric.plans.fastest import BASELINE, fastest
 from mpiric.workflows.launch.parse_job import parse_job
 from mpiric.workflows.trials.expected import known_situation
@@ -142,7 +142,7 @@ class BuiltPrograms:
         if trial.outcome is not Outcome.OK or self._expected is None:
             return trial
         # Flags may permit reordered sums.
-        wrong = self._expected.compare(_output(trial), KnownDifferences(rounding=True))
+        wrong = self._expected.compare(_output(trial), AcceptedDifferences(rounding=True))
         return (
             replace(trial, outcome=Outcome.DIFFERENT, objective=None, reason=str(wrong)) if wrong else trial
         )

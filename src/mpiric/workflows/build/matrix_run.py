@@ -17,7 +17,7 @@ from mpiric.launchers import dialects
 from mpiric.model.dataclass import dataclass
 from mpiric.model.job import Meaning
 from mpiric.model.translation import preloads
-from mpiric.outputs.equivalence import Expectation, KnownDifferences
+from mpiric.outputs.equivalence import AcceptedDifferences, Expectation
 from mpiric.workflows.launch.node_leftovers import cleaner
 
 _LEAST_S, _MOST_S = 60.0, 900.0  # limits of a run without --timeout
@@ -203,7 +203,9 @@ def judge_cell(run: MatrixRun, expected: Expectation) -> Cell | None:
     if is_second_try:
         done, seconds = run_once(run)
     wrong = (
-        expected.compare(done.printed, KnownDifferences(run.request.rounding)) if done.status == 0 else None
+        expected.compare(done.printed, AcceptedDifferences(run.request.rounding))
+        if done.status == 0
+        else None
     )
     sentence = str(wrong or "") if done.status == 0 else last_line(done.errors)
     paths = sorted(set(_CHOSEN.findall(done.errors)))

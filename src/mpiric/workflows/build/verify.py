@@ -13,7 +13,7 @@ from mpiric.host.toolchain import Toolchain
 from mpiric.model.errors import MismatchError, ProgramFailedError
 from mpiric.model.translation import before_rpath
 from mpiric.mpis import abi_of_program, find_mpis, libraries_needed_by, mpi_names, nailed_to
-from mpiric.outputs.equivalence import Expectation, KnownDifferences, learn
+from mpiric.outputs.equivalence import AcceptedDifferences, Expectation, learn
 from mpiric.workflows.build.matrix_run import (
     Cell,
     MatrixRun,
@@ -49,7 +49,7 @@ def learn_slow_reference(native: MatrixRun, cpu: str, expected: Expectation) -> 
     runs = [run_once(run)[0] for run in (base, base, replace(base, cpu=cpu))]
     outputs = [done.printed for done in runs]
     if any(done.status != 0 for done in runs) or expected.compare(
-        outputs[0], KnownDifferences(native.request.rounding)
+        outputs[0], AcceptedDifferences(native.request.rounding)
     ):
         return expected
     return learn(outputs)

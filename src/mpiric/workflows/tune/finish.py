@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field, replace
 from pathlib import Path
+from statistics import median_high
 
 from mpiric.host.files import exists, is_directory, is_file
 from mpiric.lab.judge import Judge, set_by
@@ -24,7 +25,7 @@ from mpiric.model.recipe import WholeCheck, WholeVerdict
 from mpiric.model.run import Plan, Run
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.outputs.digest import file_digest
-from mpiric.outputs.equivalence import NONE_KNOWN, KnownDifferences, learn
+from mpiric.outputs.equivalence import NONE_ACCEPTED, AcceptedDifferences, learn
 from mpiric.outputs.files import by_key, differ_in_times_alone, files_in, is_text
 from mpiric.plans.time_limits import COMPLETE
 from mpiric.tuning.marks.later_pace import UNREACHED, against_forecast, pace_of
@@ -109,7 +110,8 @@ def _disagreement(
     state: TuneState, answer: Configuration, references: Sequence[WholeOutput], output: WholeOutput
 ) -> str:
     settings = set_by(render(answer, state.situation))
-    return whole_disagreement(references, output, KnownDifferences(state.request.allowed.rounding, settings))
+    accepted = AcceptedDifferences(state.request.allowed.rounding, settings)
+    return whole_disagreement(references, output, accepted)
 
 
 def _agreement(state: TuneState, trial: Trial, answer: Configuration) -> str:
@@ -122,9 +124,7 @@ def _agreement(state: TuneState, trial: Trial, answer: Configuration) -> str:
         for trial in state.log.read().trials_of(Phase.PROOF)
         if trial.configuration == answer and trial.split is not None and trial.split.per_mark_s
     ]
-    later = (
-        against_forecast(pace_of(trial.marks, pair), pair, sorted(tuned)[len(tuned) // 2]) if tuned else ""
-    )
+    later = against_forecast(pace_of(trial.marks, pair), pair, median_high(tuned)) if tuned else ""
     return f"{sentence}; {later}" if later else sentence
 
 
@@ -155,7 +155,7 @@ def reference_output(directory: Path, output: WholeOutput, working_directory: st
 
 
 def whole_disagreement(
-    references: Sequence[WholeOutput], run: WholeOutput, known: KnownDifferences = NONE_KNOWN
+    references: Sequence[WholeOutput], run: WholeOutput, accepted: AcceptedDifferences = NONE_ACCEPTED
 ) -> str:
     """Return the first difference from the references in a sentence; "" if there is none.
 
@@ -164,7 +164,7 @@ def whole_disagreement(
     """
     printed = [reference.stdout for reference in references if reference.stdout is not None]
     if printed and run.stdout is not None:
-        different = learn(_at_least_two(printed)).compare(run.stdout, known)
+        different = learn(_at_least_two(printed)).compare(run.stdout, accepted)
         if different is not None:
             return str(different)
     keyed, files = [by_key(reference.files) for reference in references], by_key(run.files)
@@ -172,17 +172,17 @@ def whole_disagreement(
         originals = [reference_files[name] for reference_files in keyed]
         if name not in files:
             return f"the file '{one_line(name)}' was not written"
-        if reason := _file_disagreement(originals, files[name], known):
+        if reason := _file_disagreement(originals, files[name], accepted):
             return f"the file '{one_line(name)}' {reason}"
     return ""
 
 
-def _file_disagreement(originals: Sequence[Path], path: Path, known: KnownDifferences) -> str:
+def _file_disagreement(originals: Sequence[Path], path: Path, accepted: AcceptedDifferences) -> str:
     hashes = {file_digest(original) for original in originals}
     if file_digest(path) in hashes:
         return ""
     if all(map(is_text, (*originals, path))):
-        different = learn(_at_least_two(originals)).compare(path, known)
+        different = learn(_at_least_two(originals)).compare(path, accepted)
         return f"differs: {different.sentence}" if different is not None else ""
     if len(hashes) > 1 or differ_in_times_alone(originals[0], path):
         return ""  # the file varies between runs of the original

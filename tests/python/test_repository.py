@@ -30,7 +30,7 @@ def test_no_hand_written_source_is_longer_than_the_ceiling():
 @pytest.mark.parametrize(
     "room",
     [
-        *("lab", "plans", "tuning"),
+        *("lab", "plans", "tuning", "statistics", "outputs"),
         *(f"workflows/{verb}" for verb in ("trials", "tune", "run", "history", "sweep", "profile")),
     ],
 )

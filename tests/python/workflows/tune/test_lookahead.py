@@ -76,7 +76,7 @@ def searched(cluster):
                 lambda configuration, limit_s, plan=plan: plan.predict(
                     Run(configuration, Phase.SEARCH, limit_s=limit_s), None
                 ),
-                Budget(runs=remaining if number < ROUNDS else 0, clock=plan.clock),
+                Budget(runs=remaining if number < ROUNDS else 0, clock=lambda plan=plan: plan.passed_s),
                 effort=EFFORTS["thorough"],
                 recorded=plan.trials,
             )

@@ -284,13 +284,13 @@ def _expect(name: str, entries: list[ShapeDigest | None], *, is_in_timer: bool) 
 
 
 def _measured(name: str, columns: Sequence[Column]) -> list[bool]:
-    """Return for each column of a shape whether its values look like times, rates or shares."""
+    """Return for each column of a shape whether its values look like times, rates, shares or limits."""
     looks, unit = lines.timing_columns(name), lines.unit_columns(name)
-    times = lines.time_columns(name)
+    times, limits = lines.time_columns(name), lines.library_columns(name)
     return [
         column.is_time
         if i < len(times) and times[i]
-        else i < len(looks) and ((looks[i] and not lines.is_whole(column.example)) or unit[i])
+        else i < len(looks) and ((looks[i] and not lines.is_whole(column.example)) or unit[i] or limits[i])
         for i, column in enumerate(columns)
     ]
 

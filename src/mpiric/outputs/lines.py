@@ -40,6 +40,7 @@ _KEYWORD = re.compile(
     r"|\w[\[(](?:i?ops|usecs?)[\])]",
     re.IGNORECASE,
 )
+_LARGEST_TAG = re.compile(r"tag_ub\b|\btag upper bound\b", re.IGNORECASE)
 _PLACEHOLDER = re.compile(r"(\x01|\x02\w+\x02)")
 _VALUE_ALONE = re.compile(r"(?<!\S)(?:\x01|\x02\w+\x02)(?!\S)")
 _TIMES = ("\x02clock\x02", "\x02day\x02")
@@ -143,6 +144,12 @@ def timing_columns(shape: str) -> tuple[bool, ...]:
 def unit_columns(shape: str) -> tuple[bool, ...]:
     """Return for each value of a shape whether a unit of time, rate or share follows it."""
     return tuple(_UNIT.match(after) is not None for _, _, after in _placeholders(shape))
+
+
+@lru_cache(maxsize=4096)
+def library_columns(shape: str) -> tuple[bool, ...]:
+    """Return for each value of a shape whether it is a limit of the MPI library, not of the program."""
+    return tuple(_LARGEST_TAG.search(before) is not None for before, _, _ in _placeholders(shape))
 
 
 def _placeholders(shape: str) -> Iterator[tuple[str, str, str]]:

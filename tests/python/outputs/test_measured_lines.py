@@ -132,3 +132,12 @@ def test_short_times_beside_a_word_and_results_are_not_compared():
     outputs = [STEPS_OF_SOLVER] * 2
     assert learn(outputs).compare(STEPS_OF_SOLVER.replace("  0.0  ", "  0.1  ")) is None
     assert learn(outputs).compare(STEPS_OF_SOLVER.replace("58421711", "58421712")) is not None
+
+
+@pytest.mark.parametrize(
+    "line", ["  xmpi_tag_ub ................   {}\n", "MPI_TAG_UB = {}\n", "tag upper bound: {}\n"]
+)
+def test_the_largest_tag_of_the_library_may_differ(line):
+    known = learn([STEPS + line.format(2147483647)] * 2)
+    assert not known.compare(STEPS + line.format(8388607))
+    assert known.compare(STEPS.replace("1.345678", "1.345679") + line.format(8388607))

@@ -19,6 +19,7 @@ from mpiric.model.record import RankRecord
 from mpiric.model.situation import Allowed, RankSeen, Situation
 from mpiric.profile.advise import rules
 from mpiric.profile.cells import fact
+from mpiric.workflows.defaults import missed_defaults
 from mpiric.workflows.launch.container_findings import container_findings, hint_file_findings
 from mpiric.workflows.launch.parse_job import libraries_of_program
 from mpiric.workflows.placement.verify import judge_record
@@ -138,7 +139,11 @@ def _of_settings(done: Profiled, host: Host) -> Iterator[Finding]:
     except MpiricError:
         return  # the MPI library is unknown, so that its settings cannot be judged
     yield from hint_file_findings(situation, host)
-    yield from findings_of(_with_recorded_ranks(situation, done, host))
+    situation = _with_recorded_ranks(situation, done, host)
+    missed = missed_defaults(situation, host)
+    yield from missed
+    ids = {finding.id for finding in missed}
+    yield from (finding for finding in findings_of(situation) if finding.id not in ids)
 
 
 def _with_recorded_ranks(situation: Situation, done: Profiled, host: Host) -> Situation:

@@ -7,11 +7,11 @@ from dataclasses import replace
 from mpiric import knobs, launchers, mpis
 from mpiric.host.host import Host
 from mpiric.knobs import DefaultRule
-from mpiric.lab.render import as_variables, can_be_written
+from mpiric.lab.render import as_variables
 from mpiric.machine import read_machine
 from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
-from mpiric.model.errors import MpiricError, NotFoundError
+from mpiric.model.errors import MismatchError, MpiricError, NotFoundError
 from mpiric.model.finding import Finding
 from mpiric.model.job import Job, LaunchOption, Meaning, Segment
 from mpiric.model.knob import Try
@@ -79,12 +79,11 @@ def safe_defaults(
     in_files = frozenset(_variables_in_files(host))
     defaults = []
     for rule in knobs.default_rules(situation, threads, asked):
-        variables = dict(rule.variables)
-        if rule.knob:
-            configuration = Configuration.of({rule.knob: rule.value})
-            if not can_be_written(configuration, situation):
-                continue
-            variables |= as_variables(configuration, situation).environment
+        configuration = Configuration.of({rule.knob: rule.value} if rule.knob else {})
+        try:
+            variables = {**rule.variables, **as_variables(configuration, situation).environment}
+        except MismatchError:
+            continue  # this library has no variable for it
         users = ""
         for name in (*variables, *rule.unless):
             value = situation.in_force(name)
@@ -134,7 +133,7 @@ def defaults_here(request: EnvRequest, host: Host) -> tuple[SafeDefault, ...]:
         raise MpiricError("the number of ranks is missing", hint="mpiric env -n 8, or --ranks-per-node 8")
     if per_node:
         nodes = max(1, -(-ranks // per_node)) if request.nodes is None else nodes
-    machine = read_machine(host, request.working_directory)
+    machine = read_machine(host, request.working_directory, compilers=False)
     asked = frozenset({AS_ROOT} if request.as_root else ())
     everything: list[SafeDefault] = []
     for library in _libraries(request.mpi, host):

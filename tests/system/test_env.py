@@ -1,0 +1,57 @@
+"""`mpiric run` and `mpiric env` with real launchers: the ranks get the settings, and nothing else changes."""
+
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = "for name in OMP_NUM_THREADS OMPI_MCA_pml OMPI_MCA_mtl; do eval echo $name=\\$$name; done; exit 3"
+RANKS = 1024  # more than the CPUs of any machine of the tests
+
+
+def of_mpiric(*arguments, environment):
+    command = [sys.executable, "-m", "mpiric", *arguments]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+
+
+def launch(stage_mpi, *options):
+    return [stage_mpi.launcher, *options, "-n", "2", "sh", "-c", PROGRAM]
+
+
+@pytest.fixture
+def surroundings(mpi, environment):
+    paths = {
+        "LD_LIBRARY_PATH": ":".join(mpi.library_path),
+        "PATH": ":".join([*mpi.search_path, environment["PATH"]]),
+    }
+    plain = {name: value for name, value in environment.items() if not name.startswith(("OMP_", "OMPI_MCA"))}
+    return {**plain, **mpi.environment, **paths}
+
+
+def test_ranks_of_a_run_get_the_settings_and_the_exit_status_stays(mpi, surroundings):
+    done = of_mpiric("run", "--no-recipe", "--", *launch(mpi), environment=surroundings)
+    assert done.returncode == 3
+    assert done.stderr.count("safe defaults") == 1
+    expected = of_mpiric("env", "-n", "2", "--mpi", mpi.label, environment=surroundings).stdout
+    setting = next(line for line in expected.splitlines() if "OMP_NUM_THREADS" in line)
+    assert done.stdout.count(setting.removeprefix("export ").rstrip(";")) == 2
+
+
+def test_as_is_changes_nothing(mpi, surroundings):
+    done = of_mpiric("run", "--no-recipe", "--as-is", "--", *launch(mpi), environment=surroundings)
+    assert done.returncode == 3
+    assert "safe defaults" not in done.stderr
+    assert done.stdout.count("OMP_NUM_THREADS=\n") == 2
+
+
+def test_a_value_of_the_user_reaches_the_ranks(mpi, surroundings):
+    surroundings |= {"OMP_NUM_THREADS": "7"}
+    done = of_mpiric("run", "--no-recipe", "--", *launch(mpi), environment=surroundings)
+    assert done.stdout.count("OMP_NUM_THREADS=7\n") == 2
+
+
+def test_settings_of_env_do_not_keep_a_program_from_running(mpi, surroundings):
+    script = f'eval "$({sys.executable} -m mpiric env -n {RANKS})" && exec "$@"'
+    command = ["bash", "-c", script, "bash", mpi.launcher, "-n", "2", "sh", "-c", "exit 0"]
+    done = subprocess.run(command, env=surroundings, capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stdout) == (0, "")

@@ -30,7 +30,7 @@ def in_turns(
 ) -> dict[str, list[float]]:
     """Return name → wall times in seconds, one per round. The first round warms up and is not counted.
 
-    ``equal`` is a regular expression: what it matches in the output must be the same in all runs. Raises
+    ``equal`` is a regular expression: its matches in the output must be the same in all runs. Raises
     ProgramFailedError for the first run that fails or differs.
     """
     times: dict[str, list[float]] = {name: [] for name in launches}
@@ -42,10 +42,10 @@ def in_turns(
             random.shuffle(names)
             for name in names:
                 wall_s = _wall_s(runner, launches[name], environment, Path(place))
-                found = _matches(equal, Path(place)) if equal else []
-                expected = expected or found
-                if found != expected or (equal and not found):
-                    raise ProgramFailedError(f"{name}: the output has {found}, not {expected}")
+                matches = _matches(equal, Path(place)) if equal else []
+                expected = expected or matches
+                if matches != expected or (equal and not matches):
+                    raise ProgramFailedError(f"{name}: the output has {matches}, not {expected}")
                 if count:
                     times[name].append(wall_s)
     return times

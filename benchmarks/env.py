@@ -46,19 +46,6 @@ import numpy
 a = numpy.ones((400, 400))
 print(f"total {sum((a @ a)[0, 0] for _ in range(20))}\\n", end="")
 """
-_NUMBA = """\
-import numba, numpy
-@numba.njit(parallel=True)
-def step(x):
-    y = numpy.empty_like(x)
-    for i in numba.prange(x.size):
-        y[i] = (x[i] * 3 + 1) % 1000003
-    return y
-x = numpy.arange(200000)
-for _ in range(2000):
-    x = step(x)
-print(f"total {x.sum()}\\n", end="")
-"""
 
 
 @dataclass(frozen=True)
@@ -93,7 +80,6 @@ def programs(bed: Bed, arguments: argparse.Namespace) -> Iterator[Program]:
         yield Program("mpi4py's tests", command, r"Ran \d+ tests|OK.*")
     if arguments.python:
         yield Program("OpenBLAS", (str(arguments.python), "-c", _BLAS), "total .*", (2, 4))
-        yield Program("Numba", (str(arguments.python), "-c", _NUMBA), "total .*", (2, 4))
 
 
 @contextmanager
@@ -180,7 +166,7 @@ def main() -> int:
     parser.add_argument(
         "--mpi4py-tests", type=Path, metavar="DIR", help="the directory `test` of mpi4py's sources"
     )
-    parser.add_argument("--python", type=Path, metavar="FILE", help="a Python that has NumPy and Numba")
+    parser.add_argument("--python", type=Path, metavar="FILE", help="a Python that has NumPy")
     return run("env", parser.parse_args(), work)
 
 

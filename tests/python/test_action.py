@@ -9,7 +9,7 @@ import yaml
 
 ROOT = Path(__file__).parents[2]
 STEP = yaml.safe_load((ROOT / "action.yml").read_text())["runs"]["steps"][0]
-# Stands for `python3 -m venv DIR`: an environment with the mpiric of these tests and no network.
+# Replaces `python3 -m venv DIR`: an environment with the mpiric of these tests and no network.
 PYTHON = """\
 #!/bin/sh
 mkdir -p "$3/bin"

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 PROGRAM = "for name in OMP_NUM_THREADS OMPI_MCA_pml OMPI_MCA_mtl; do eval echo $name=\\$$name; done; exit 3"
-RANKS = 1024  # more than the CPUs of any machine of the tests
+RANKS = 1024  # more than the CPUs of the machines that run these tests
 
 
 def of_mpiric(*arguments, environment):

@@ -148,7 +148,7 @@ def command(command_line: tuple[str, ...], **options: Any) -> int:
     """Run CMD with the saved recipe that fits it.
 
     A recipe fits the program, the machine and the MPI library. Where none fits, the reason is printed and CMD
-    runs with the settings of `mpiric env`, except those that you have made yourself. The exit status of the
+    runs with the settings of `mpiric env`, except where you have set something else. The exit status of the
     program is returned.
     """
     values = _values(options["settings"], options["mpi_label"])

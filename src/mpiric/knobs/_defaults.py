@@ -20,6 +20,7 @@ class DefaultRule:
     knob: str
     value: str
     variables: Mapping[str, str]
+    omit: tuple[str, ...]  # variables of the knob that scripts use for other purposes
     unless: tuple[str, ...]  # settings of the user that decide the same
     reason: str
     source: str
@@ -27,38 +28,41 @@ class DefaultRule:
     row: str  # row of benchmarks/results/env.md that proves it
 
 
-def _threads_share_a_core(situation: Situation, threads: int) -> bool:
-    return threads > 1 and binding_in_force(situation.mpi, situation) in ("core", "hwthread")
+def _ranks_exceed_cpus(situation: Situation, _threads: int) -> bool:
+    """A limit of the CPU time does not count: a rank that yields a CPU of its own continues at once."""
+    return situation.ranks_per_node > len(situation.machine.usable_pus)
 
 
-def _threads_exceed_cpus(situation: Situation) -> bool:
+def _threads_exceed_cpus(situation: Situation, _threads: int) -> bool:
+    """Libraries start a thread for each CPU that a rank may use."""
     return situation.ranks_per_node * len(situation.machine.usable_pus) > situation.cpus_per_node
+
+
+def _threads_have_cpus(situation: Situation, threads: int) -> bool:
+    return threads == 1 or binding_in_force(situation.mpi, situation) not in ("core", "hwthread")
 
 
 # Conditions on a situation and the number of threads for each rank.
 _CONDITIONS: Mapping[str, Callable[[Situation, int], bool]] = {
-    # A limit of the CPU time is no reason: a rank that yields a CPU of its own uses it all the same.
-    "more ranks than CPUs": lambda situation, _: situation.ranks_per_node > len(situation.machine.usable_pus),
+    "more ranks than CPUs": _ranks_exceed_cpus,
+    "more threads than CPUs": _threads_exceed_cpus,
+    "threads of a rank have CPUs": _threads_have_cpus,
     "one node": lambda situation, _: situation.nodes == 1,
-    "a thread of each rank on each CPU would be too many": lambda situation, _: _threads_exceed_cpus(
-        situation
-    ),
     "only IP networks": lambda situation, _: not situation.has_adapter,
-    "threads of a rank have CPUs": lambda situation, threads: not _threads_share_a_core(situation, threads),
 }
 
 
 def default_rules(
-    situation: Situation, threads: int = 0, asked: frozenset[str] = frozenset()
+    situation: Situation, threads: int = 0, requested: frozenset[str] = frozenset()
 ) -> Iterator[DefaultRule]:
     """Yield the rules that hold in a situation.
 
-    ``threads``: threads of each rank, 0 for as many as it has CPUs. ``asked``: names of the rules to apply
-    that need a request.
+    ``threads``: threads of each rank, 0 for as many as it has CPUs. ``requested``: names of rules that only
+    apply on request.
     """
     threads = threads or situation.cpus_per_rank
     for name, entry in packaged_table("knobs/_defaults").items():
-        if entry.get("only_when_asked") and name not in asked:
+        if entry.get("only_when_asked") and name not in requested:
             continue
         if not all(_CONDITIONS[condition](situation, threads) for condition in entry["when"]):
             continue
@@ -68,7 +72,8 @@ def default_rules(
                 name=name,
                 knob=entry.get("knob", ""),
                 value=case.get("value", "").format(threads=threads),
-                variables={key: text.format(threads=threads) for key, text in case.get("set", {}).items()},
+                variables=case.get("set", {}),
+                omit=tuple(entry.get("omit", ())),
                 unless=tuple(entry.get("unless", ())),
                 reason=entry["reason"],
                 source=entry["source"],

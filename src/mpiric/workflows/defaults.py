@@ -55,7 +55,7 @@ class DefaultLaunch:
 class EnvRequest:
     """The options of `mpiric env`."""
 
-    argv: tuple[str, ...]  # empty: there is no launch line
+    argv: tuple[str, ...]  # empty, since no command is started
     working_directory: str
     environment: Mapping[str, str]
     ranks: int | None = None
@@ -67,7 +67,7 @@ class EnvRequest:
 
 
 def safe_defaults(
-    situation: Situation, host: Host, threads: int = 0, asked: frozenset[str] = frozenset()
+    situation: Situation, host: Host, threads: int = 0, requested: frozenset[str] = frozenset()
 ) -> tuple[SafeDefault, ...]:
     """Return the rules that hold in a situation, with the settings of the user that replace some of them.
 
@@ -78,12 +78,14 @@ def safe_defaults(
     situation = replace(situation, machine=_as_allocated(situation.machine, host))
     in_files = frozenset(_variables_in_files(host))
     defaults = []
-    for rule in knobs.default_rules(situation, threads, asked):
+    for rule in knobs.default_rules(situation, threads, requested):
         configuration = Configuration.of({rule.knob: rule.value} if rule.knob else {})
         try:
-            variables = {**rule.variables, **as_variables(configuration, situation).environment}
+            written = as_variables(configuration, situation).environment
         except MismatchError:
             continue  # this library has no variable for it
+        variables = {name: value for name, value in written.items() if name not in rule.omit}
+        variables |= rule.variables
         users = ""
         for name in (*variables, *rule.unless):
             value = situation.in_force(name)
@@ -134,7 +136,7 @@ def defaults_here(request: EnvRequest, host: Host) -> tuple[SafeDefault, ...]:
     if per_node:
         nodes = max(1, -(-ranks // per_node)) if request.nodes is None else nodes
     machine = read_machine(host, request.working_directory, compilers=False)
-    asked = frozenset({AS_ROOT} if request.as_root else ())
+    requested = frozenset({AS_ROOT} if request.as_root else ())
     everything: list[SafeDefault] = []
     for library in _libraries(request.mpi, host):
         job = _job(request, ranks, library)
@@ -142,7 +144,7 @@ def defaults_here(request: EnvRequest, host: Host) -> tuple[SafeDefault, ...]:
         observation = Observation(0.0, (anywhere,) * ranks, machine.usable_cpu_count)
         situation = Situation(machine, job, library, observation)
         situation = replace(situation, nodes=min(nodes, ranks))
-        everything += safe_defaults(situation, host, request.threads or 0, asked)
+        everything += safe_defaults(situation, host, request.threads or 0, requested)
     return _without_conflicts(everything)
 
 
@@ -150,9 +152,10 @@ def _libraries(word: str, host: Host) -> Sequence[MpiLibrary]:
     libraries = mpis.find_mpis(host)
     chosen = [library for library in libraries if library.label.startswith(word)]
     if word and not chosen:
-        here = ", ".join(library.label for library in libraries) or "none"
+        installed = ", ".join(library.label for library in libraries) or "none"
         raise NotFoundError(
-            f"no installed MPI library is called {word!r}", hint=f"installed: {here}; see `mpiric mpi list`"
+            f"no installed MPI library is called {word!r}",
+            hint=f"installed: {installed}; see `mpiric mpi list`",
         )
     return chosen or (_NO_LIBRARY,)
 

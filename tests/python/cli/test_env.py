@@ -46,7 +46,7 @@ class Recorded(ReplayHost):
 
 
 @pytest.fixture
-def here(monkeypatch):
+def defaults_of(monkeypatch):
     """Return a function that yields the defaults on a recorded machine with two MPI libraries."""
 
     def answer(ranks=64, libraries=("mpich-5.0.2", "openmpi-5.0.11"), variables=None, **more):
@@ -68,8 +68,8 @@ def test_a_shell_reads_back_every_value(shell):
         pytest.skip(f"{SHELLS[shell][0]} is not installed")
     script = "\n".join([*env.settings_in(shell, ODD), "env -0"])
     done = subprocess.run([*SHELLS[shell], script], capture_output=True, text=True, check=True)
-    found = dict(entry.partition("=")[::2] for entry in done.stdout.split("\0") if entry)
-    assert {name: found.get(name) for name in ODD} == ODD
+    values = dict(entry.partition("=")[::2] for entry in done.stdout.split("\0") if entry)
+    assert {name: values.get(name) for name in ODD} == ODD
 
 
 @pytest.mark.parametrize(
@@ -110,36 +110,44 @@ def test_a_modulefile_is_valid_tcl():
     assert dict(entry.split("=", 1) for entry in done.stdout.split("\0") if entry) == ODD
 
 
-def test_all_installed_libraries_are_served(here):
-    found = variables_of(here())
-    assert found["MPIR_CVAR_POLLS_BEFORE_YIELD"] == "10"
-    assert found["OMPI_MCA_mtl"] == "^ofi"
+def test_all_installed_libraries_are_served(defaults_of):
+    values = variables_of(defaults_of())
+    assert values["MPIR_CVAR_POLLS_BEFORE_YIELD"] == "10"
+    assert values["OMPI_MCA_mtl"] == "^ofi"
 
 
-def test_nothing_is_printed_for_a_library_that_is_not_installed(here):
-    found = variables_of(here(libraries=("openmpi-5.0.11",)))
-    assert not [name for name in found if name.startswith("MPIR_")]
+def test_nothing_is_printed_for_a_library_that_is_not_installed(defaults_of):
+    values = variables_of(defaults_of(libraries=("openmpi-5.0.11",)))
+    assert not [name for name in values if name.startswith("MPIR_")]
 
 
-def test_without_an_mpi_library_only_threads_are_set(here):
-    assert set(variables_of(here(libraries=()))) >= {"OMP_NUM_THREADS", "NUMBA_NUM_THREADS"}
-    assert not [name for name in variables_of(here(libraries=())) if name.startswith(("MPIR_", "OMPI_"))]
+def test_without_an_mpi_library_only_threads_are_set(defaults_of):
+    assert set(variables_of(defaults_of(libraries=()))) >= {"OMP_NUM_THREADS", "MKL_NUM_THREADS"}
+    assert not [
+        name for name in variables_of(defaults_of(libraries=())) if name.startswith(("MPIR_", "OMPI_"))
+    ]
 
 
 @pytest.mark.parametrize("name", ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"])
-def test_a_setting_of_the_user_is_not_touched(here, name):
-    found = variables_of(here(variables={name: "7"}))
-    assert not set(found) & {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"}
-    assert "OMPI_MCA_mtl" in found
+def test_a_setting_of_the_user_is_not_touched(defaults_of, name):
+    values = variables_of(defaults_of(variables={name: "7"}))
+    assert not set(values) & {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"}
+    assert "OMPI_MCA_mtl" in values
 
 
-def test_a_transport_chosen_by_the_user_keeps_the_networks(here):
-    answer = here(variables={"OMPI_MCA_pml": "cm"})
+def test_a_variable_that_scripts_use_for_other_purposes_is_neither_set_nor_decisive(defaults_of):
+    values = variables_of(defaults_of(variables={"NCPUS": "64"}))
+    assert "NCPUS" not in values
+    assert values["OMP_NUM_THREADS"] == "1"
+
+
+def test_a_transport_chosen_by_the_user_keeps_the_networks(defaults_of):
+    answer = defaults_of(variables={"OMPI_MCA_pml": "cm"})
     assert "OMPI_MCA_mtl" not in variables_of(answer)
     assert "OMPI_MCA_pml=cm" in {default.users_setting for default in answer}
 
 
-def test_a_file_of_parameters_in_the_home_directory_counts_as_the_users_setting(here, monkeypatch):
+def test_a_file_of_parameters_in_the_home_directory_counts_as_the_users_setting(defaults_of, monkeypatch):
     monkeypatch.setattr(
         Recorded,
         "read_text",
@@ -147,49 +155,49 @@ def test_a_file_of_parameters_in_the_home_directory_counts_as_the_users_setting(
             "mtl = ofi\n" if path.endswith("mca-params.conf") else ReplayHost.read_text(self, path)
         ),
     )
-    assert "OMPI_MCA_mtl" not in variables_of(here())
+    assert "OMPI_MCA_mtl" not in variables_of(defaults_of())
 
 
-def test_several_nodes_keep_their_networks(here):
-    assert "OMPI_MCA_mtl" not in variables_of(here(nodes=2))
+def test_several_nodes_keep_their_networks(defaults_of):
+    assert "OMPI_MCA_mtl" not in variables_of(defaults_of(nodes=2))
 
 
-def test_the_nodes_of_an_allocation_count(here):
+def test_the_nodes_of_an_allocation_count(defaults_of):
     slurm = {"SLURM_JOB_ID": "1", "SLURM_JOB_NODELIST": "n[1-2]", "SLURM_JOB_CPUS_PER_NODE": "2(x2)"}
-    assert "OMPI_MCA_mtl" not in variables_of(here(variables=slurm))
+    assert "OMPI_MCA_mtl" not in variables_of(defaults_of(variables=slurm))
 
 
-def test_ranks_per_node_give_the_number_of_ranks(here):
-    assert variables_of(here(ranks=None, ranks_per_node=64)) == variables_of(here())
+def test_ranks_per_node_give_the_number_of_ranks(defaults_of):
+    assert variables_of(defaults_of(ranks=None, ranks_per_node=64)) == variables_of(defaults_of())
 
 
-def test_the_number_of_ranks_is_required(here):
+def test_the_number_of_ranks_is_required(defaults_of):
     with pytest.raises(MpiricError, match="number of ranks") as error:
-        here(ranks=None)
+        defaults_of(ranks=None)
     assert "-n 8" in error.value.hint
 
 
-def test_an_unknown_library_is_refused_with_the_installed_ones(here):
+def test_an_unknown_library_is_refused_with_the_installed_ones(defaults_of):
     with pytest.raises(NotFoundError, match="'mvapich'") as error:
-        here(mpi="mvapich")
+        defaults_of(mpi="mvapich")
     assert "mpich-5.0.2" in error.value.hint
 
 
-def test_libraries_that_need_different_values_of_a_variable_get_none(here):
-    first, second = here(libraries=("mpich-5.0.2",))[0], here(libraries=("mpich-5.0.2",))[0]
+def test_libraries_that_need_different_values_of_a_variable_get_none(defaults_of):
+    first, second = defaults_of(libraries=("mpich-5.0.2",))[0], defaults_of(libraries=("mpich-5.0.2",))[0]
     second = replace(second, library="other", variables=dict.fromkeys(first.variables, "x"))
     assert defaults._without_conflicts([first, second]) == ()
 
 
-def test_json_holds_variables_and_reasons(here, monkeypatch):
-    monkeypatch.setattr(env, "defaults_here", lambda *_: here())
+def test_json_holds_variables_and_reasons(defaults_of, monkeypatch):
+    monkeypatch.setattr(env, "defaults_here", lambda *_: defaults_of())
     printed = json.loads(CliRunner().invoke(env.command, ["-n", "64", "--json"]).stdout)
-    assert printed["variables"] == variables_of(here())
+    assert printed["variables"] == variables_of(defaults_of())
     assert all(entry["reason"] and entry["measured"] for entry in printed["settings"])
 
 
-def test_the_explanation_names_libraries_reason_and_the_users_setting(here, monkeypatch):
-    monkeypatch.setattr(env, "defaults_here", lambda *_: here(variables={"OMPI_MCA_pml": "cm"}))
+def test_the_explanation_names_libraries_reason_and_the_users_setting(defaults_of, monkeypatch):
+    monkeypatch.setattr(env, "defaults_here", lambda *_: defaults_of(variables={"OMPI_MCA_pml": "cm"}))
     text = CliRunner().invoke(env.command, ["-n", "64", "--explain"]).stdout
     assert "network-library=without-ofi (openmpi-5.0.11)" in text
     assert "not set: you have set OMPI_MCA_pml=cm" in text

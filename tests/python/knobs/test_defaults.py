@@ -125,4 +125,4 @@ def test_the_rules_on_a_recorded_machine():
     count = LaunchOption(("-n", "64"), Meaning.RANKS, ("64",))
     case = situation(BY_LABEL["mpich-5.0.2"], ranks=64, on=RECORDED, options=(count,))
     assert len(RECORDED.usable_pus) < 64
-    assert names(case) == ["waiting-ranks-give-way", "threads-fit-the-cpus", "python-threads-fit-the-cpus"]
+    assert names(case) == ["waiting-ranks-give-way", "threads-fit-the-cpus"]

@@ -77,10 +77,10 @@ Examples:
     click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object."),
 )
 def command(**options: Any) -> int:
-    """Print settings that are right on this machine for a number of ranks, without running anything.
+    """Print settings that are right on this machine, without a run.
 
-    They cannot make a program slower, whatever it does: each rule is measured, and applies only to the
-    machines and MPI libraries that it was measured for. A variable that you have set yourself is not printed.
+    They are environment variables for MPI jobs of a number of ranks. Each rule is measured, and applies only
+    where it makes no program slower. A variable that you have set yourself is not printed.
     """
     request = launch_request_of(EnvRequest, (), options)
     defaults = defaults_here(request, LocalHost())

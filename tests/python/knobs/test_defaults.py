@@ -118,7 +118,7 @@ def test_a_requested_number_of_threads_replaces_the_cpus_of_a_rank():
 def test_running_as_root_is_only_allowed_on_request():
     case = situation(BY_LABEL["openmpi-5.0.11"], on=ETHERNET)
     assert "run-as-root" not in names(case)
-    assert "run-as-root" in names(case, asked=frozenset({"run-as-root"}))
+    assert "run-as-root" in names(case, requested=frozenset({"run-as-root"}))
 
 
 def test_the_rules_on_a_recorded_machine():

@@ -23,6 +23,7 @@ from mpiric.workflows.launch.fingerprints import fingerprint
 from mpiric.workflows.launch.nodes import without_missing
 from mpiric.workflows.launch.parse_job import ParsedJob, parse_job
 from mpiric.workflows.mapping.orders import check_order, read_order, with_order, with_orders
+from mpiric.workflows.policies.files import site_policy
 from mpiric.workflows.run.collectives import RunRequest, with_collectives
 from mpiric.workflows.run.file_settings import file_warnings, settable
 from mpiric.workflows.run.recipe_choice import (
@@ -150,7 +151,8 @@ def _with_defaults(
     request: RunRequest, situation: Situation, host: Host
 ) -> tuple[RunRequest, DefaultLaunch | None]:
     """Return the request with a sentence for a run without a recipe, and the launch of such a run."""
-    if not request.safe_defaults or request.changes_run:
+    has_policy = request.use_recipe and site_policy(situation.mpi, request.environment) is not None
+    if not request.safe_defaults or request.changes_run or has_policy:
         return request, None
     defaults = with_safe_defaults(situation, host)
     return (replace(request, without_recipe=defaults.sentence) if defaults else request), defaults

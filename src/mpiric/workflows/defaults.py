@@ -135,7 +135,7 @@ def defaults_here(request: EnvRequest, host: Host) -> tuple[SafeDefault, ...]:
         raise MpiricError("the number of ranks is missing", hint="mpiric env -n 8, or --ranks-per-node 8")
     if per_node:
         nodes = max(1, -(-ranks // per_node)) if request.nodes is None else nodes
-    machine = read_machine(host, request.working_directory, compilers=False)
+    machine = read_machine(host, request.working_directory, software=False)
     requested = frozenset({AS_ROOT} if request.as_root else ())
     everything: list[SafeDefault] = []
     for library in _libraries(request.mpi, host):

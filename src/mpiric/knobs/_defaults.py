@@ -33,9 +33,9 @@ def _ranks_exceed_cpus(situation: Situation, _threads: int) -> bool:
     return situation.ranks_per_node > len(situation.machine.usable_pus)
 
 
-def _threads_exceed_cpus(situation: Situation, _threads: int) -> bool:
+def _others_would_start(situation: Situation, threads: int) -> bool:
     """Libraries start a thread for each CPU that a rank may use."""
-    return situation.ranks_per_node * len(situation.machine.usable_pus) > situation.cpus_per_node
+    return threads != len(situation.machine.usable_pus)
 
 
 def _threads_have_cpus(situation: Situation, threads: int) -> bool:
@@ -45,7 +45,7 @@ def _threads_have_cpus(situation: Situation, threads: int) -> bool:
 # Conditions on a situation and the number of threads for each rank.
 _CONDITIONS: Mapping[str, Callable[[Situation, int], bool]] = {
     "more ranks than CPUs": _ranks_exceed_cpus,
-    "more threads than CPUs": _threads_exceed_cpus,
+    "another number of threads would start": _others_would_start,
     "threads of a rank have CPUs": _threads_have_cpus,
     "one node": lambda situation, _: situation.nodes == 1,
     "only IP networks": lambda situation, _: not situation.has_adapter,

@@ -115,6 +115,11 @@ def test_a_requested_number_of_threads_replaces_the_cpus_of_a_rank():
     assert values(case, threads=3)["threads-fit-the-cpus"] == "3"
 
 
+def test_a_requested_number_of_threads_is_set_for_a_single_rank():
+    case = situation(BY_LABEL["mpich-5.0.2"], ranks=1, on=machine(cores=8))
+    assert values(case, threads=1)["threads-fit-the-cpus"] == "1"
+
+
 def test_running_as_root_is_only_allowed_on_request():
     case = situation(BY_LABEL["openmpi-5.0.11"], on=ETHERNET)
     assert "run-as-root" not in names(case)

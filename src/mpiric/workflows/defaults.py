@@ -22,6 +22,7 @@ from mpiric.model.quoting import sh_with_variables
 from mpiric.model.situation import Observation, RankSeen, Situation
 from mpiric.schedulers import find_allocation
 
+MISSED = "default-"  # beginning of the ids of findings about safe defaults
 AS_ROOT = "run-as-root"  # rule that only applies on request
 # Files in the home directory with parameters of the user: prefix of the variables → path.
 _PARAMETER_FILES = {"OMPI_MCA_": ".openmpi/mca-params.conf", "PRTE_MCA_": ".prte/mca-params.conf"}
@@ -119,7 +120,7 @@ def missed_defaults(situation: Situation, host: Host) -> tuple[Finding, ...]:
             evidence = f"{situation.rank_count} ranks, {situation.cpus_per_node} CPUs; measured: {rule.row}"
             variables = sh_with_variables(sorted(default.variables.items()), "")
             fix = f"{variables} (`mpiric env` prints it, `mpiric run` sets it)"
-            findings.append(Finding(f"try-{rule.knob}", rule.reason, evidence, fix))
+            findings.append(Finding(f"{MISSED}{rule.knob}", rule.reason, evidence, fix))
     return tuple(findings)
 
 

@@ -62,7 +62,7 @@ def test_a_granted_number_of_cpus_limits_the_threads(monkeypatch):
 
 @pytest.mark.parametrize(
     ("label", "ranks", "knob"),
-    [("mpich-5.0.2", 4, "try-waiting"), ("openmpi-5.0.11", 2, "try-network-library")],
+    [("mpich-5.0.2", 4, "default-waiting"), ("openmpi-5.0.11", 2, "default-network-library")],
 )
 def test_a_missed_default_is_a_finding_with_its_variables(label, ranks, knob):
     findings = {finding.id: finding for finding in missed_defaults(case(label, ranks), HOST)}
@@ -71,4 +71,4 @@ def test_a_missed_default_is_a_finding_with_its_variables(label, ranks, knob):
 
 
 def test_a_program_without_threads_has_no_finding_about_threads():
-    assert "try-omp-threads" not in {finding.id for finding in missed_defaults(case(ranks=4), HOST)}
+    assert "default-omp-threads" not in {finding.id for finding in missed_defaults(case(ranks=4), HOST)}

@@ -1,11 +1,13 @@
 """`mpiric run` and `mpiric env` with real launchers: the ranks get the settings, and nothing else changes."""
 
+import json
 import subprocess
 import sys
 
 import pytest
 
-PROGRAM = "for name in OMP_NUM_THREADS OMPI_MCA_pml OMPI_MCA_mtl; do eval echo $name=\\$$name; done"
+SHOWN = ("OMP_", "OMPI_MCA_pml", "OMPI_MCA_btl", "OMPI_MCA_mtl", "OPENBLAS_")
+PROGRAM = f"env | grep -E '^({'|'.join(SHOWN)})'; true"
 RANKS = 1024  # more than the CPUs of the machines that run these tests
 
 
@@ -33,26 +35,30 @@ def test_the_exit_status_of_the_program_is_returned(mpi, surroundings):
     assert of_mpiric("run", "--no-recipe", "--", *command, environment=surroundings).returncode == 3
 
 
+def settings(mpi, environment):
+    done = of_mpiric("env", "-n", "2", "--mpi", mpi.label, "--json", environment=environment)
+    return json.loads(done.stdout)["variables"]
+
+
 def test_ranks_of_a_run_get_the_settings(mpi, surroundings):
     done = of_mpiric("run", "--no-recipe", "--", *launch(mpi), environment=surroundings)
-    assert done.returncode == 0
-    assert done.stderr.count("safe defaults") == 1
-    expected = of_mpiric("env", "-n", "2", "--mpi", mpi.label, environment=surroundings).stdout
-    setting = next(line for line in expected.splitlines() if "OMP_NUM_THREADS" in line)
-    assert done.stdout.count(setting.removeprefix("export ").rstrip(";")) == 2
+    variables = settings(mpi, surroundings)
+    assert done.stderr.count("safe defaults") == bool(variables)
+    lines = done.stdout.splitlines()
+    shown = {name: value for name, value in variables.items() if name.startswith(SHOWN)}
+    assert {name: lines.count(f"{name}={value}") for name, value in shown.items()} == dict.fromkeys(shown, 2)
 
 
 def test_as_is_changes_nothing(mpi, surroundings):
     done = of_mpiric("run", "--no-recipe", "--as-is", "--", *launch(mpi), environment=surroundings)
-    assert done.returncode == 0
     assert "safe defaults" not in done.stderr
-    assert done.stdout.count("OMP_NUM_THREADS=\n") == 2
+    assert "OMP_NUM_THREADS=" not in done.stdout
 
 
 def test_a_value_of_the_user_reaches_the_ranks(mpi, surroundings):
     surroundings |= {"OMP_NUM_THREADS": "7"}
     done = of_mpiric("run", "--no-recipe", "--", *launch(mpi), environment=surroundings)
-    assert done.stdout.count("OMP_NUM_THREADS=7\n") == 2
+    assert done.stdout.splitlines().count("OMP_NUM_THREADS=7") == 2
 
 
 def test_settings_of_env_do_not_keep_a_program_from_running(mpi, surroundings):

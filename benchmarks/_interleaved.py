@@ -1,5 +1,6 @@
 """Several commands in turns: every round runs each once, in random order, so that drift hits all alike."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from random import Random
@@ -21,13 +22,19 @@ def launch(
 
 
 def in_turns(
-    launches: Mapping[str, Launch], environment: Mapping[str, str], rounds: int, seed: int = 0
+    launches: Mapping[str, Launch],
+    environment: Mapping[str, str],
+    rounds: int,
+    seed: int = 0,
+    equal: str = "",
 ) -> dict[str, list[float]]:
     """Return name → wall times in seconds, one per round. The first round warms up and is not counted.
 
-    Raises ProgramFailedError for the first run that fails.
+    ``equal`` is a regular expression: its matches in the output must be the same in all runs. Raises
+    ProgramFailedError for the first run that fails or differs.
     """
     times: dict[str, list[float]] = {name: [] for name in launches}
+    expected: list[str] = []
     random = Random(f"benchmarks {seed}")
     with TemporaryDirectory(prefix="mpiric-bench-") as place, Runner() as runner:
         for count in range(rounds + 1):
@@ -35,9 +42,19 @@ def in_turns(
             random.shuffle(names)
             for name in names:
                 wall_s = _wall_s(runner, launches[name], environment, Path(place))
+                matches = _matches(equal, Path(place)) if equal else []
+                expected = expected or matches
+                if matches != expected or (equal and not matches):
+                    raise ProgramFailedError(f"{name}: the output has {matches}, not {expected}")
                 if count:
                     times[name].append(wall_s)
     return times
+
+
+def _matches(pattern: str, place: Path) -> list[str]:
+    """Return the sorted matches in the output of the last run; ranks print in any order."""
+    text = "".join((place / stream).read_text(errors="replace") for stream in ("stdout", "stderr"))
+    return sorted(re.findall(pattern, text))
 
 
 def _wall_s(runner: Runner, launch: Launch, environment: Mapping[str, str], place: Path) -> float:

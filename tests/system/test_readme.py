@@ -44,5 +44,5 @@ def test_a_dry_run_warns_as_the_run_does(run_mpiric, mpi_prefix, tmp_path):
     command = ("--store", tmp_path / "s", "--", prefix / "bin/mpiexec", "-n", 2, program, 16, 1)
     dry, run = run_mpiric("run", "--dry-run", *command), run_mpiric("run", *command)
     assert dry.stderr == run.stderr
-    assert "running the command as it is" in dry.stderr
+    assert "applying the safe defaults of this machine" in dry.stderr
     assert str(program) in dry.stdout

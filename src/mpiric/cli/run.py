@@ -38,7 +38,7 @@ _WITHOUT_PREPARATION = (
 )
 _EPILOG = """\b
 Examples:
-  mpiric run -- mpirun -n 2 lmp -in in.lj                 with the recipe that fits, or unchanged
+  mpiric run -- mpirun -n 2 lmp -in in.lj                 with the recipe that fits, or safe defaults
   mpiric run --recipe lj.toml -- mpirun -n 2 lmp -in in.lj
   mpiric run --mpi intelmpi-2021.19 -- mpiexec -n 4 ./app  under another MPI of any ABI family
   mpiric run --set binding=core --dry-run -- mpiexec -n 4 ./app
@@ -55,6 +55,11 @@ Examples:
     "Settings",
     click.option("--recipe", **FILE, help="Recipe to apply. [default: the saved recipe that fits CMD]"),
     click.option("--no-recipe", is_flag=True, help="Do not apply a recipe."),
+    click.option(
+        "--as-is",
+        is_flag=True,
+        help="Without a recipe, run CMD unchanged instead of with the settings of `mpiric env`.",
+    ),
     click.option(
         "--set",
         "settings",
@@ -142,8 +147,9 @@ Examples:
 def command(command_line: tuple[str, ...], **options: Any) -> int:
     """Run CMD with the saved recipe that fits it.
 
-    A recipe fits the program, the machine and the MPI library. Where none fits, CMD runs as it is, and the
-    reason is printed. The exit status of the program is returned.
+    A recipe fits the program, the machine and the MPI library. Where none fits, the reason is printed and CMD
+    runs with the settings of `mpiric env`, except where you have set something else. The exit status of the
+    program is returned.
     """
     values = _values(options["settings"], options["mpi_label"])
     values |= {"honour-reorder": "yes"} if options["honour_reorder"] else {}
@@ -157,6 +163,7 @@ def command(command_line: tuple[str, ...], **options: Any) -> int:
         learn_only=tuple(word for word in (options["learn_only"] or "").split(",") if word),
         starts=not (options["dry_run"] or options["as_json"]),
         reprove=not options["no_reprove"],
+        safe_defaults=not (options["as_is"] or options["explore"]),
     )
     prepared = prepare(request, LocalHost())
     if not options["quiet"] and not options["as_json"]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cache
 
 from mpiric.knobs._carriers import carriers
+from mpiric.knobs._defaults import DefaultRule, default_rules
 from mpiric.knobs._hints import why_hints_not_set
 from mpiric.knobs._inherited import inherited_problems
 from mpiric.knobs._layouts import why_not_set
@@ -19,10 +20,12 @@ from mpiric.model.registry import modules_of
 from mpiric.model.situation import Situation
 
 __all__ = [
+    "DefaultRule",
     "all_knobs",
     "carriers",
     "check_configuration",
     "consider",
+    "default_rules",
     "distinct",
     "inherited_problems",
     "is_binding_kept",

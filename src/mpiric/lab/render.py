@@ -7,7 +7,7 @@ from posixpath import basename
 from mpiric import knobs, launchers, mpis
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MismatchError, MpiricError, NoRuntimeError
-from mpiric.model.job import Job, Meaning
+from mpiric.model.job import Job, Meaning, Segment
 from mpiric.model.knob import Knob
 from mpiric.model.launch import Launch, Spelling
 from mpiric.model.rank_order import RankOrders
@@ -156,6 +156,24 @@ def render(configuration: Configuration, situation: Situation, carried: Spelling
     if (first := _sanitizer(situation)) and any(spelling.preload for _, _, spelling in parts):
         parts.insert(0, ("sanitizer", "first", Spelling(preload=first)))
     return launchers.render(situation.job, parts)
+
+
+def as_variables(configuration: Configuration, situation: Situation) -> Launch:
+    """Return a launch whose environment has the effect of the settings, for any launch line.
+
+    It is rendered for a program that is started directly: options of the launcher become variables if the
+    library has such variables, and are refused otherwise.
+    """
+    program = situation.job.program
+    direct = replace(
+        situation.job,
+        dialect="direct",
+        prefix=(),
+        launcher_words=(),
+        segments=(Segment((), program),),
+        argv=program,
+    )
+    return render(configuration, replace(situation, job=direct))
 
 
 def _sanitizer(situation: Situation) -> tuple[str, ...]:

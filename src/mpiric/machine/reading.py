@@ -210,8 +210,11 @@ def _chosen(text: str | None) -> str:
     return match[1] if match else ""
 
 
-def read_machine(host: Host, working_directory: str) -> Machine:
-    """Return all facts of a machine; facts that cannot be read are empty. Needs no privileges."""
+def read_machine(host: Host, working_directory: str, *, software: bool = True) -> Machine:
+    """Return all facts of a machine; facts that cannot be read are empty. Needs no privileges.
+
+    ``software=False`` leaves out compilers, allocators and BLAS libraries, which take most of the time.
+    """
     topology = topology_of(host)
     cgroup = read_cgroup_limits(host)
     return Machine(
@@ -225,10 +228,10 @@ def read_machine(host: Host, working_directory: str) -> Machine:
         limits=read_limits(host, cgroup, topology.pus),
         nics=read_nics(host),
         file_systems=read_file_systems(host, working_directory),
-        compilers=read_compilers(host),
+        compilers=read_compilers(host) if software else (),
         scheduler=read_scheduler(host),
-        preloads=read_allocators(host),
-        blas_libraries=read_blas_libraries(host),
+        preloads=read_allocators(host) if software else (),
+        blas_libraries=read_blas_libraries(host) if software else (),
         gpus=len(local_gpus(host)),
         container=read_container(host),
     )

@@ -121,6 +121,17 @@ def _tcl_character(character: str) -> str:
     return character if character.isprintable() else f"\\u{ord(character):04x}"
 
 
+def dockerfile_word(text: str) -> str:
+    """Quote a value of an ENV instruction of a Dockerfile."""
+    value = _single_line(text, "a Dockerfile")
+    return '"' + re.sub(r'(["\\\\$])', r"\\\1", value) + '"'
+
+
+def github_value(text: str) -> str:
+    """Return a value for a line ``NAME=value`` of the file $GITHUB_ENV."""
+    return _single_line(text, "a line of $GITHUB_ENV")
+
+
 def comment(text: str) -> str:
     """Return a one-line comment for sh, csh, fish, Python, Tcl and parameter files."""
     line = one_line(text)

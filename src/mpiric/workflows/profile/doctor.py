@@ -19,6 +19,7 @@ from mpiric.model.record import RankRecord
 from mpiric.model.situation import Allowed, RankSeen, Situation
 from mpiric.profile.advise import rules
 from mpiric.profile.cells import fact
+from mpiric.workflows.defaults import MISSED, missed_defaults
 from mpiric.workflows.launch.container_findings import container_findings, hint_file_findings
 from mpiric.workflows.launch.parse_job import libraries_of_program
 from mpiric.workflows.placement.verify import judge_record
@@ -49,10 +50,13 @@ class Diagnosis:
         """All findings by id, the run's first; each appears once, and a cause before its effects."""
         run = {advice.finding.id for advice in self.of_run}
         advised = {f"try-{knob}" for advice in self.of_run for knob in advice.knobs}
+        suggested = advised.union(finding.id for finding in self.of_settings)
         more = [
             finding
             for finding in (*self.of_placement, *self.of_settings, *self.of_machine)
             if finding.id not in advised and _REPORTED_BY_RECORD.get(finding.id) not in run
+            # A safe default is reported if something else suggests its knob.
+            if not finding.id.startswith(MISSED) or finding.id.replace(MISSED, "try-") in suggested
         ]
         replacing = {_REPORTED_BY_RECORD[f.id]: f for f in more if f.id in _REPORTED_BY_RECORD}
         effect_of = {rule.id: rule.effect_of for rule in rules()}
@@ -138,7 +142,9 @@ def _of_settings(done: Profiled, host: Host) -> Iterator[Finding]:
     except MpiricError:
         return  # the MPI library is unknown, so that its settings cannot be judged
     yield from hint_file_findings(situation, host)
-    yield from findings_of(_with_recorded_ranks(situation, done, host))
+    situation = _with_recorded_ranks(situation, done, host)
+    yield from findings_of(situation)
+    yield from missed_defaults(situation, host)
 
 
 def _with_recorded_ranks(situation: Situation, done: Profiled, host: Host) -> Situation:

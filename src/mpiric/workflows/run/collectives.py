@@ -38,6 +38,7 @@ class RunRequest:
     reproducible: bool = False
     starts: bool = False  # the run starts next, so that the nodes of the job may be queried
     packs: bool = False  # the run is for other machines, so that nothing is checked on this one
+    safe_defaults: bool = False  # apply the safe defaults if nothing else is applied
     reprove: bool = True  # compare the choices of the policy with the library's choice from time to time
 
     @property

@@ -1,6 +1,7 @@
 """Run a command with the recipe that fits it, under another MPI, or with knobs set by hand."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from mpiric import knobs, launchers
@@ -15,11 +16,13 @@ from mpiric.model.quoting import sh_word
 from mpiric.model.recipe import Fingerprint, Recipe, WholeVerdict
 from mpiric.model.situation import Situation
 from mpiric.tuning.store.store import default_store
+from mpiric.workflows.defaults import DefaultLaunch, with_safe_defaults
 from mpiric.workflows.launch.container_findings import breaking
 from mpiric.workflows.launch.fingerprints import fingerprint
 from mpiric.workflows.launch.nodes import without_missing
 from mpiric.workflows.launch.parse_job import ParsedJob, parse_job
 from mpiric.workflows.mapping.orders import check_order, read_order, with_order, with_orders
+from mpiric.workflows.policies.files import site_policy
 from mpiric.workflows.run.collectives import RunRequest, with_collectives
 from mpiric.workflows.run.file_settings import file_warnings, settable
 from mpiric.workflows.run.recipe_choice import (
@@ -99,6 +102,7 @@ def _with_settings(
         if request.changes_run:
             raise
         return _untouched(request, parsed, warnings, error)
+    request, defaults = _with_defaults(request, situation, host)
     fingerprints = fingerprint(situation.job, situation.machine, situation.mpi, host)
     recipe, path, sentences = None, "", [*warnings]
     label = _mpi_label(request, situation).get("mpi", request.values.get("mpi", ""))
@@ -133,10 +137,24 @@ def _with_settings(
     sentences += [f"applied: {configuration}"] if recipe is None and configuration else []
     sentences += _layout_notes(configuration, situation)
     sentences += _binding_notes(configuration, situation)
+    if defaults is not None and recipe is None and not configuration:
+        sentences += [] if request.use_recipe else [defaults.sentence]
+        return PreparedRun(defaults.launch, configuration, situation.job.environment, "", tuple(sentences))
     launch = render(configuration, situation)
     alone = recipe is not None and configuration == recipe.configuration
     applied = AppliedRecipe(recipe, Path(path), situation, fingerprints) if recipe and alone else None
     return PreparedRun(launch, configuration, situation.job.environment, path, tuple(sentences), applied)
+
+
+def _with_defaults(
+    request: RunRequest, situation: Situation, host: Host
+) -> tuple[RunRequest, DefaultLaunch | None]:
+    """Return the request with a sentence for a run without a recipe, and the launch of such a run."""
+    has_policy = request.use_recipe and site_policy(situation.mpi, request.environment) is not None
+    if not request.safe_defaults or request.changes_run or has_policy:
+        return request, None
+    defaults = with_safe_defaults(situation, host)
+    return (replace(request, without_recipe=defaults.sentence) if defaults else request), defaults
 
 
 def _binding_notes(configuration: Configuration, situation: Situation) -> Iterator[str]:

@@ -1,16 +1,14 @@
 """Settings that suit every program as defaults of the library: files for an administrator to install."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from mpiric import mpis
 from mpiric.host.owned_files import write_whole
-from mpiric.lab.render import render
+from mpiric.lab.render import as_variables
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import writing
 from mpiric.model.evidence import Evidence
-from mpiric.model.job import Segment
 from mpiric.model.quoting import comment, parameter_value, sh_word, tcl_word, variable_name
 from mpiric.model.situation import Situation
 from mpiric.report.tuned_text import interval
@@ -32,7 +30,7 @@ def write_site(
     somebody copies them.
     """
     shown = shown_to_contribute(configuration, evidence)
-    variables = site_variables(shown, situation) if shown else {}
+    variables = dict(sorted(as_variables(shown, situation).environment.items())) if shown else {}
     if not variables:
         return ["nothing that was shown to contribute can be a default for every program"]
     exclusive = {
@@ -81,25 +79,6 @@ def shown_to_contribute(configuration: Configuration, evidence: Evidence) -> Con
         and (share.shown or share.is_needed or (share.is_estimated and share.low > 1))
     }
     return Configuration.of(settings)
-
-
-def site_variables(configuration: Configuration, situation: Situation) -> dict[str, str]:
-    """Return environment variables that have the effect of the settings.
-
-    Launcher options cannot be defaults. Rendered for a program that is started directly, they become
-    variables if the library has such variables.
-    """
-    program = situation.job.program
-    direct = replace(
-        situation.job,
-        dialect="direct",
-        prefix=(),
-        launcher_words=(),
-        segments=(Segment((), program),),
-        argv=program,
-    )
-    launch = render(configuration, replace(situation, job=direct))
-    return dict(sorted(launch.environment.items()))
 
 
 def _shell(variables: Mapping[str, str], title: str) -> str:

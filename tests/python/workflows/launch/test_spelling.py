@@ -7,11 +7,10 @@ import pytest
 from tests.support.situations import BY_LABEL, situation
 
 from mpiric import knobs
-from mpiric.lab.render import can_be_written, completed, render
+from mpiric.lab.render import as_variables, can_be_written, completed, render
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MismatchError
 from mpiric.model.job import LaunchOption, Meaning
-from mpiric.workflows.tune.site_defaults import site_variables
 
 
 def chosen(**values: str) -> Configuration:
@@ -53,7 +52,7 @@ def test_a_value_without_a_setting_here_is_refused_by_name() -> None:
 
 
 def test_defaults_of_a_site_are_variables_only() -> None:
-    variables = site_variables(chosen(binding="core"), situation(BY_LABEL["openmpi-5.0.11"]))
+    variables = as_variables(chosen(binding="core"), situation(BY_LABEL["openmpi-5.0.11"])).environment
     assert variables
     assert all(name.startswith(("PRTE_MCA_", "OMPI_MCA_")) for name in variables)
 

@@ -27,8 +27,8 @@ def rules(monkeypatch):
     monkeypatch.setattr("mpiric.workflows.profile.doctor.rules", lambda: (Rule,))
 
 
-def diagnosis(*of_run, of_placement=(), of_machine=()):
-    return Diagnosis(None, of_run, of_placement, (), of_machine)  # type: ignore[arg-type]
+def diagnosis(*of_run, of_placement=(), of_settings=(), of_machine=()):
+    return Diagnosis(None, of_run, of_placement, of_settings, of_machine)  # type: ignore[arg-type]
 
 
 def test_a_cause_in_the_placement_comes_before_its_effects_in_the_run():
@@ -41,3 +41,10 @@ def test_a_cause_in_the_placement_comes_before_its_effects_in_the_run():
 def test_what_the_record_shows_as_well_is_reported_once():
     findings = diagnosis(BY_RECORD, COLLECTIVES, of_placement=(CROWDED,)).findings
     assert list(findings) == ["more-ranks-than-cpus", "collectives-move-data"]
+
+
+def test_a_missed_default_is_reported_if_the_run_calls_for_its_knob():
+    missed = Finding("default-waiting", "ranks spin", "", "")
+    assert list(diagnosis(COLLECTIVES, of_settings=(missed,)).findings) == ["collectives-move-data"]
+    advised = replace(COLLECTIVES, knobs=("waiting",))
+    assert list(diagnosis(advised, of_settings=(missed,)).findings)[-1] == "default-waiting"

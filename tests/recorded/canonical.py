@@ -41,7 +41,7 @@ class Names:
             text = text.replace(long, short)
         text = _TIME.sub(lambda match: _since_begin(match[0]), text)
         text = text.replace(f'mpiric_version = "{__version__}"', 'mpiric_version = "$VERSION"')
-        return _LONG_NUMBER.sub(lambda match: f"{float(match[0]):.9g}", text)
+        return _LONG_NUMBER.sub(lambda match: f"{float(match[0]):.6g}", text)
 
 
 def call_text(answer: Answer, names: Names) -> str:

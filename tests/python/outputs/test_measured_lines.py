@@ -138,6 +138,6 @@ def test_short_times_beside_a_word_and_results_are_not_compared():
     "line", ["  xmpi_tag_ub ................   {}\n", "MPI_TAG_UB = {}\n", "tag upper bound: {}\n"]
 )
 def test_the_largest_tag_of_the_library_may_differ(line):
-    known = learn([STEPS + line.format(2147483647)] * 2)
-    assert not known.compare(STEPS + line.format(8388607))
-    assert known.compare(STEPS.replace("1.345678", "1.345679") + line.format(8388607))
+    expectation = learn([STEPS + line.format(2147483647)] * 2)
+    assert not expectation.compare(STEPS + line.format(8388607))
+    assert expectation.compare(STEPS.replace("1.345678", "1.345679") + line.format(8388607))

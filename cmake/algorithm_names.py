@@ -11,6 +11,7 @@ from pathlib import Path
 
 # A row of a table of algorithms begins with its collective and its name.
 _ROW = re.compile(r"\{\s*Collective::(\w+),\s*\"(\w+)\"")
+_OF_BOTH = re.compile(r"MPIRIC_ALGORITHMS_OF_BOTH\(\s*Collective::(\w+)")  # another collective of all rows
 
 
 def algorithms(sources: Path) -> Iterator[tuple[str, str]]:
@@ -18,9 +19,10 @@ def algorithms(sources: Path) -> Iterator[tuple[str, str]]:
     for path in sorted(sources.glob("*/*.cpp")):
         text = path.read_text(encoding="utf-8")
         found = _ROW.findall(text)
-        if bool(found) != ("MPIRIC_ALGORITHMS(" in text):
+        if bool(found) != ("MPIRIC_ALGORITHMS" in text):
             raise SystemExit(f"{path}: an algorithm is described in another way than the others")
         yield from found
+        yield from ((other, name) for other in _OF_BOTH.findall(text) for _, name in found)
 
 
 def render(sources: Path) -> str:

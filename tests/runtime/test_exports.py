@@ -11,6 +11,7 @@ from elftools.elf.elffile import ELFFile
 from tools.generate.mpi.load import read_functions
 from tools.generate.mpi.render import render as render_functions
 from tools.generate.native import main as generate
+from tools.generate.posix import render as render_posix
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -95,7 +96,8 @@ def test_files_define_exactly_their_handwritten_functions():
 def test_handwritten_substitutions_match_the_spec():
     ledger = tomllib.loads((ROOT / "spec/mpi/exceptions.toml").read_text())["substitution"]
     source = (ROOT / "src/runtime/order/hw_substitution.cpp").read_text()
-    assert set(re.findall(r"case Function::(MPI_\w+):", source)) == set(ledger["by_hand"])
+    cases = re.findall(r"(?:case Function::|MPIRIC_BEFORE\()(MPI_\w+)[:,]", source)
+    assert set(cases) == set(ledger["by_hand"])
     table = render_functions()["symbols/functions.inc"]
     generic = set(re.findall(r"\((MPI_\w+), \w+, \w+, \w+, 0x[1-9a-f]", table))
     assert "MPI_Allreduce" in generic
@@ -112,7 +114,7 @@ def test_every_function_of_the_header_is_wrapped_or_excluded(family):
 def test_exactly_the_wrapped_functions_are_exported(family):
     runtime, functions, _ = family
     expected = {prefix + name for name in functions & wrapped() for prefix in ("", "P")}
-    posix = set(re.findall(r"^MPIRIC_POSIX\((\w+)", (ROOT / "src/runtime/posix/names.inc").read_text(), re.M))
+    posix = set(re.findall(r"^MPIRIC_POSIX\((\w+)", render_posix(), re.M))
     assert exported(runtime) == expected | posix | of_layers(runtime.parent.name) | {"dlopen", "H5Fcreate"}
 
 

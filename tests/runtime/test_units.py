@@ -34,7 +34,7 @@ SOURCES = {
         *("layouts/layouts.cpp", "base/rules.cpp"),
         *("base/say.cpp", *(f"profile/{name}.cpp" for name in (*RECORDER, "lost_pages"))),
     ],
-    "test_marks": ["marks/mark.cpp", "marks/marks.cpp"],
+    "test_mark": ["marks/marks.cpp"],
     "test_merge": [
         "world/merge.cpp",
         "base/say.cpp",

@@ -7,7 +7,7 @@ again.
 import sys
 from pathlib import Path
 
-from tools.generate import candidates, marks, options, record
+from tools.generate import candidates, marks, options, posix, record
 from tools.generate._layout import Spec
 from tools.generate.mpi.render import render as render_functions
 from tools.generate.translate.render import render as render_translation
@@ -18,6 +18,7 @@ def render() -> dict[str, str]:
     runtime = {
         **render_functions(),
         "base/options.inc": options.render(),
+        "posix/names.inc": posix.render(),
         "tune/candidates.inc": candidates.render_native(),
         "profile/format.hpp": record.native(Spec(record.SOURCE)),
         "marks/format.hpp": marks.native(Spec(marks.SOURCE)),

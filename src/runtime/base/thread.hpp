@@ -11,12 +11,13 @@ namespace mpiric {
 struct Thread {
     const void* frame = nullptr;
     uint32_t depth = 0;
-    bool by_profiling_name = false;  ///< entered through the PMPI_ name: go on to the library itself
-    bool dispatching = false;        ///< true inside a collective that the tuner dispatches
-    uint32_t turns_left = 0;         ///< polled calls until the next timed one
-    uint32_t receive_turn = 0;       ///< counter of receives, to select the probed ones
-    uint64_t waited = 0;             ///< ticks in the barrier before the collective that comes next
-    void* caller = nullptr;          ///< return address of a call by the PMPI_ name
+    bool by_profiling_name = false;    ///< entered through the PMPI_ name: go on to the library itself
+    bool looking_for_library = false;  ///< true inside a search for the MPI library
+    bool dispatching = false;          ///< true inside a collective that the tuner dispatches
+    uint32_t turns_left = 0;           ///< polled calls until the next timed one
+    uint32_t receive_turn = 0;         ///< counter of receives, to select the probed ones
+    uint64_t waited = 0;               ///< ticks in the barrier before the collective that comes next
+    void* caller = nullptr;            ///< return address of a call by the PMPI_ name
     /// Locks that this thread holds or waits for. A signal handler that interrupts it meanwhile must take
     /// none.
     uint32_t locks_held = 0;
@@ -36,7 +37,7 @@ inline bool on_signal_stack() noexcept {
 
 /// Whether a wrapper is active further up the call stack. A frame at a higher address than ours was left by
 /// longjmp and no longer counts.
-inline bool nested(Thread& self) noexcept {
+[[gnu::always_inline]] inline bool nested(Thread& self) noexcept {
     if (self.depth == 0) [[likely]]
         return false;
     if (__builtin_frame_address(0) <= self.frame || on_signal_stack()) [[likely]]

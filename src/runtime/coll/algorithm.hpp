@@ -6,15 +6,40 @@
 #pragma once
 
 #include "base/collective.hpp"
-#include "coll/counts.hpp"
 #include "world/library.hpp"
-
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 
 namespace mpiric::coll {
+
+// The arrays of the v-forms, as the program gave them: of int, or of MPI_Count and MPI_Aint in the large
+// forms.
+
+class Counts {
+  public:
+    constexpr Counts() noexcept = default;
+    constexpr Counts(const int* narrow) noexcept : at_(narrow), step_(sizeof(int)) {}
+    constexpr Counts(const long* wide) noexcept : at_(wide), step_(sizeof(int64_t)) {}
+    constexpr Counts(const long long* wide) noexcept : at_(wide), step_(sizeof(int64_t)) {}
+
+    MPI_Count operator[](int rank) const noexcept {
+        if (step_ == sizeof(int))
+            return static_cast<const int*>(at_)[rank];
+        int64_t value;
+        std::memcpy(&value, static_cast<const char*>(at_) + size_t(rank) * sizeof value, sizeof value);
+        return MPI_Count(value);
+    }
+    explicit operator bool() const noexcept { return at_; }
+
+  private:
+    const void* at_ = nullptr;
+    size_t step_ = 0;
+};
+
+static_assert(sizeof(MPI_Count) == sizeof(int64_t) && sizeof(MPI_Aint) == sizeof(int64_t));
 
 class Team;
 
@@ -82,12 +107,12 @@ enum class ReductionOrder : uint8_t {
 // In the order of a row of the tables. NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding)
 struct Algorithm {
     Collective collective;
-    const char* name;    ///< file stem, with a parameter where there is one: "knomial_4"
-    const char* source;  ///< the paper
-    ReductionOrder order;
+    const char* name;                      ///< file stem, with a parameter where there is one: "knomial_4"
+    const char* source;                    ///< the paper
     bool (*suits)(const Workload&);        ///< pure; null: every workload
     uint64_t (*scratch)(const Workload&);  ///< most bytes it takes from the heap on any rank; null: none
     int (*run)(const Arguments&);  ///< an MPI error code; raises nothing on any communicator of the program
+    ReductionOrder order = ReductionOrder::none;
 };
 
 /// Most bytes of scratch a rank may take for a call.
@@ -107,12 +132,23 @@ std::span<const Algorithm* const> algorithms() noexcept;
 /// The algorithm of that name, null when there is none.
 const Algorithm* find_algorithm(Collective collective, const char* name) noexcept;
 
-template <size_t count>
-consteval std::array<const Algorithm*, count> each_of(const Algorithm (&table)[count]) noexcept {
-    std::array<const Algorithm*, count> pointers{};
-    for (size_t row = 0; row < count; ++row)
+template <class Table> consteval auto each_of(const Table& table) noexcept {
+    std::array<const Algorithm*, std::tuple_size_v<Table>> pointers{};
+    for (size_t row = 0; row < pointers.size(); ++row)
         pointers[row] = &table[row];
     return pointers;
+}
+
+/// The rows, and once more for another collective.
+template <size_t count>
+consteval std::array<Algorithm, 2 * count> with_other(Collective other,
+                                                      const Algorithm (&rows)[count]) noexcept {
+    std::array<Algorithm, 2 * count> all{};
+    for (size_t row = 0; row < count; ++row) {
+        all[row] = all[count + row] = rows[row];
+        all[count + row].collective = other;
+    }
+    return all;
 }
 
 }  // namespace mpiric::coll
@@ -120,6 +156,12 @@ consteval std::array<const Algorithm*, count> each_of(const Algorithm (&table)[c
 /// Enters algorithms, a braced row of an Algorithm each, into the registry. The alignment is explicit because
 /// the compiler may give arrays a larger one: the section has no gaps.
 #define MPIRIC_ALGORITHMS(...)                                                                               \
-    constinit const Algorithm registered[] = {__VA_ARGS__};                                                  \
+    constinit const auto registered = std::to_array<Algorithm>({__VA_ARGS__});                               \
+    MPIRIC_ENTER(registered)
+/// The same of rows that hold for another collective, too.
+#define MPIRIC_ALGORITHMS_OF_BOTH(other, ...)                                                                \
+    constinit const auto registered = ::mpiric::coll::with_other(other, {__VA_ARGS__});                      \
+    MPIRIC_ENTER(registered)
+#define MPIRIC_ENTER(registered)                                                                             \
     [[gnu::section("mpiric_algorithms"), gnu::used]] alignas(void*) constinit const auto entries =           \
         ::mpiric::coll::each_of(registered);

@@ -4,9 +4,28 @@
 
 #include "coll/datatype.hpp"
 #include "coll/message.hpp"
-#include "coll/scratch.hpp"
+#include <cstddef>
 
 namespace mpiric::coll {
+
+// Memory for the time of a call, from a block that each thread keeps.
+
+/// A piece of scratch memory, aligned to a cache line. Pieces end in the reverse order of their beginning.
+class Scratch {
+  public:
+    explicit Scratch(size_t bytes) noexcept;
+    ~Scratch();
+    Scratch(const Scratch&) = delete;
+    Scratch& operator=(const Scratch&) = delete;
+
+    /// Null when memory is short.
+    char* data() const noexcept { return data_; }
+
+  private:
+    char* data_;
+    size_t bytes_;
+    bool own_ = false;
+};
 
 /// Elements to bytes and back, in the order of MPI_Pack. At most as many bytes as scratch memory may have.
 int pack(const Team& team, const void* from, MPI_Count count, MPI_Datatype type, char* into) noexcept;

@@ -1,9 +1,9 @@
 // Operands of a reduction: elements with their datatype and operation, of any datatype and any operation.
 #pragma once
 
+#include "coll/buffers.hpp"
 #include "coll/datatype.hpp"
 #include "coll/message.hpp"
-#include "coll/scratch.hpp"
 
 #include <utility>
 

@@ -1,11 +1,6 @@
 // The functions of libc that open, close and write files, as they are while output is held back.
 #include "deferred/deferred.hpp"
 
-#include "deferred/gathered_stdout.hpp"
-#include "deferred/holding.hpp"
-#include "deferred/stream_buffers.hpp"
-#include "deferred/write_behind.hpp"
-
 #include <cerrno>
 #include <cstdarg>
 #include <cstring>
@@ -250,61 +245,51 @@ void write_out_all() noexcept {
 void* deferring_call(uint32_t at) noexcept {
 #define MPIRIC_CALL(name, ...)                                                                               \
     case Posix::name:                                                                                        \
-        return reinterpret_cast<void*>(__VA_ARGS__)
+        return reinterpret_cast<void*>(__VA_ARGS__);
+#define MPIRIC_CALLS(name, call, ...)                                                                        \
+    MPIRIC_CALL(name, &call<Posix::name __VA_OPT__(, ) __VA_ARGS__>)                                         \
+    MPIRIC_CALL(name##64, &call<Posix::name##64 __VA_OPT__(, ) __VA_ARGS__>)
     switch (Posix(at)) {
-        MPIRIC_CALL(open, &d_open<Posix::open>);
-        MPIRIC_CALL(open64, &d_open<Posix::open64>);
-        MPIRIC_CALL(openat, &d_openat<Posix::openat>);
-        MPIRIC_CALL(openat64, &d_openat<Posix::openat64>);
-        MPIRIC_CALL(creat, &d_creat<Posix::creat>);
-        MPIRIC_CALL(creat64, &d_creat<Posix::creat64>);
-        MPIRIC_CALL(close, &d_close);
-        MPIRIC_CALL(write, &d_write);
-        MPIRIC_CALL(writev, &d_writev);
-        MPIRIC_CALL(lseek, &after<Posix::lseek, off_t, off_t, int>);
-        MPIRIC_CALL(lseek64, &after<Posix::lseek64, off_t, off_t, int>);
-        MPIRIC_CALL(fsync, &after<Posix::fsync, int>);
-        MPIRIC_CALL(fdatasync, &after<Posix::fdatasync, int>);
-        MPIRIC_CALL(ftruncate, &after<Posix::ftruncate, int, off_t>);
-        MPIRIC_CALL(ftruncate64, &after<Posix::ftruncate64, int, off_t>);
-        MPIRIC_CALL(pwrite, &after<Posix::pwrite, ssize_t, const void*, size_t, off_t>);
-        MPIRIC_CALL(pwrite64, &after<Posix::pwrite64, ssize_t, const void*, size_t, off_t>);
-        MPIRIC_CALL(pwritev, &after<Posix::pwritev, ssize_t, const iovec*, int, off_t>);
-        MPIRIC_CALL(pwritev64, &after<Posix::pwritev64, ssize_t, const iovec*, int, off_t>);
-        MPIRIC_CALL(fcntl, &d_fcntl<Posix::fcntl>);
-        MPIRIC_CALL(fcntl64, &d_fcntl<Posix::fcntl64>);
-        MPIRIC_CALL(dup, &d_dup);
-        MPIRIC_CALL(dup2, &d_dup2);
-        MPIRIC_CALL(dup3, &d_dup3);
-        MPIRIC_CALL(fopen, &d_fopen<Posix::fopen>);
-        MPIRIC_CALL(fopen64, &d_fopen<Posix::fopen64>);
-        MPIRIC_CALL(freopen, &d_freopen<Posix::freopen>);
-        MPIRIC_CALL(freopen64, &d_freopen<Posix::freopen64>);
-        MPIRIC_CALL(fdopen, &d_fdopen);
-        MPIRIC_CALL(fclose, &d_fclose);
-        MPIRIC_CALL(fflush, &d_fflush);
-        MPIRIC_CALL(fseek, &move_in<Posix::fseek, int, long, int>);
-        MPIRIC_CALL(fseeko, &move_in<Posix::fseeko, int, off_t, int>);
-        MPIRIC_CALL(fseeko64, &move_in<Posix::fseeko64, int, off_t, int>);
-        MPIRIC_CALL(rewind, &move_in<Posix::rewind, void>);
-        MPIRIC_CALL(fsetpos, &move_in<Posix::fsetpos, int, const void*>);
-        MPIRIC_CALL(fsetpos64, &move_in<Posix::fsetpos64, int, const void*>);
-        MPIRIC_CALL(ftell, &move_in<Posix::ftell, long>);
-        MPIRIC_CALL(ftello, &move_in<Posix::ftello, off_t>);
-        MPIRIC_CALL(ftello64, &move_in<Posix::ftello64, off_t>);
-        MPIRIC_CALL(fgetpos, &move_in<Posix::fgetpos, int, void*>);
-        MPIRIC_CALL(fgetpos64, &move_in<Posix::fgetpos64, int, void*>);
-        MPIRIC_CALL(fwrite, &d_fwrite<Posix::fwrite>);
-        MPIRIC_CALL(fwrite_unlocked, &d_fwrite<Posix::fwrite_unlocked>);
-        MPIRIC_CALL(fputs, &d_fputs<Posix::fputs>);
-        MPIRIC_CALL(fputs_unlocked, &d_fputs<Posix::fputs_unlocked>);
-        MPIRIC_CALL(setvbuf, &d_setvbuf);
-        MPIRIC_CALL(setbuf, &d_setbuf);
-        MPIRIC_CALL(setbuffer, &d_setbuffer);
-        MPIRIC_CALL(setlinebuf, &d_setlinebuf);
+        MPIRIC_CALLS(open, d_open)
+        MPIRIC_CALLS(openat, d_openat)
+        MPIRIC_CALLS(creat, d_creat)
+        MPIRIC_CALL(close, &d_close)
+        MPIRIC_CALL(write, &d_write)
+        MPIRIC_CALL(writev, &d_writev)
+        MPIRIC_CALLS(lseek, after, off_t, off_t, int)
+        MPIRIC_CALL(fsync, &after<Posix::fsync, int>)
+        MPIRIC_CALL(fdatasync, &after<Posix::fdatasync, int>)
+        MPIRIC_CALLS(ftruncate, after, int, off_t)
+        MPIRIC_CALLS(pwrite, after, ssize_t, const void*, size_t, off_t)
+        MPIRIC_CALLS(pwritev, after, ssize_t, const iovec*, int, off_t)
+        MPIRIC_CALLS(fcntl, d_fcntl)
+        MPIRIC_CALL(dup, &d_dup)
+        MPIRIC_CALL(dup2, &d_dup2)
+        MPIRIC_CALL(dup3, &d_dup3)
+        MPIRIC_CALLS(fopen, d_fopen)
+        MPIRIC_CALLS(freopen, d_freopen)
+        MPIRIC_CALL(fdopen, &d_fdopen)
+        MPIRIC_CALL(fclose, &d_fclose)
+        MPIRIC_CALL(fflush, &d_fflush)
+        MPIRIC_CALL(fseek, &move_in<Posix::fseek, int, long, int>)
+        MPIRIC_CALLS(fseeko, move_in, int, off_t, int)
+        MPIRIC_CALL(rewind, &move_in<Posix::rewind, void>)
+        MPIRIC_CALLS(fsetpos, move_in, int, const void*)
+        MPIRIC_CALL(ftell, &move_in<Posix::ftell, long>)
+        MPIRIC_CALLS(ftello, move_in, off_t)
+        MPIRIC_CALLS(fgetpos, move_in, int, void*)
+        MPIRIC_CALL(fwrite, &d_fwrite<Posix::fwrite>)
+        MPIRIC_CALL(fwrite_unlocked, &d_fwrite<Posix::fwrite_unlocked>)
+        MPIRIC_CALL(fputs, &d_fputs<Posix::fputs>)
+        MPIRIC_CALL(fputs_unlocked, &d_fputs<Posix::fputs_unlocked>)
+        MPIRIC_CALL(setvbuf, &d_setvbuf)
+        MPIRIC_CALL(setbuf, &d_setbuf)
+        MPIRIC_CALL(setbuffer, &d_setbuffer)
+        MPIRIC_CALL(setlinebuf, &d_setlinebuf)
     default:
         return nullptr;
     }
+#undef MPIRIC_CALLS
 #undef MPIRIC_CALL
 }
 

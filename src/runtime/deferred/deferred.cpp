@@ -1,10 +1,6 @@
 #include "deferred/deferred.hpp"
 
 #include "base/say.hpp"
-#include "deferred/gathered_stdout.hpp"
-#include "deferred/holding.hpp"
-#include "deferred/stream_buffers.hpp"
-#include "deferred/write_behind.hpp"
 
 #include <cerrno>
 #include <csignal>

@@ -5,10 +5,9 @@
 // stream are written before more is held in the second buffer, and the second buffer is written before more
 // of the stream. Each write is of at most PIPE_BUF bytes and ends with a line if a line ends in it: a pipe
 // that several ranks share takes each write whole.
-#include "deferred/gathered_stdout.hpp"
+#include "deferred/deferred.hpp"
 
 #include "base/say.hpp"
-#include "deferred/holding.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,4 +1,4 @@
-#include "deferred/holding.hpp"
+#include "deferred/deferred.hpp"
 
 #include <cerrno>
 #include <csignal>

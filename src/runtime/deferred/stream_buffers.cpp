@@ -1,9 +1,7 @@
 // In the plain run a block of the file is written when it is full. So at each point where others may look,
 // all blocks that are full by then are written here too: others never see an older state than in the plain
 // run.
-#include "deferred/stream_buffers.hpp"
-
-#include "deferred/holding.hpp"
+#include "deferred/deferred.hpp"
 
 #include <cerrno>
 #include <cstring>

@@ -1,9 +1,6 @@
 // Errors: when the disk is full, held bytes stay held, and the next write, fsync or close fails. A program
 // that makes room and writes again loses nothing; close is the last call that reports the error.
-#include "deferred/write_behind.hpp"
-
-#include "deferred/holding.hpp"
-#include "deferred/stream_buffers.hpp"
+#include "deferred/deferred.hpp"
 
 #include <cerrno>
 #include <cstdio>

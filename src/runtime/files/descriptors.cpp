@@ -1,4 +1,4 @@
-#include "files/descriptors.hpp"
+#include "files/files.hpp"
 
 #include "files/state.hpp"
 #include "profile/context.hpp"

@@ -1,4 +1,4 @@
-#include "files/open_files.hpp"
+#include "files/files.hpp"
 
 #include "base/own_file.hpp"
 #include "files/state.hpp"

@@ -82,28 +82,22 @@ template <class Code> symbols::NextFunction both(Code* code) noexcept {
 
 }  // namespace
 
+#define MPIRIC_BEFORE(name, body)                                                                            \
+    case Function::name:                                                                                     \
+        return both(&body<Function::name>);
+
 symbols::NextFunction handwritten_before_library(Function function) noexcept {
     switch (function) {
-    case Function::MPI_Comm_get_attr:
-        return both(&get_attribute<Function::MPI_Comm_get_attr>);
-    case Function::MPI_Attr_get:
-        return both(&get_attribute<Function::MPI_Attr_get>);
-    case Function::MPI_Comm_set_errhandler:
-        return both(&set_error_handler<Function::MPI_Comm_set_errhandler>);
-    case Function::MPI_Errhandler_set:
-        return both(&set_error_handler<Function::MPI_Errhandler_set>);
-    case Function::MPI_Comm_create_errhandler:
-        return both(&create_error_handler<Function::MPI_Comm_create_errhandler>);
-    case Function::MPI_Errhandler_create:
-        return both(&create_error_handler<Function::MPI_Errhandler_create>);
-    case Function::MPI_Comm_create_keyval:
-        return both(&create_key<Function::MPI_Comm_create_keyval>);
-    case Function::MPI_Keyval_create:
-        return both(&create_key<Function::MPI_Keyval_create>);
-    case Function::MPI_Comm_c2f:
-        return both(&number_of<Function::MPI_Comm_c2f>);
-    case Function::MPI_Comm_toint:
-        return both(&number_of<Function::MPI_Comm_toint>);
+        MPIRIC_BEFORE(MPI_Comm_get_attr, get_attribute)
+        MPIRIC_BEFORE(MPI_Attr_get, get_attribute)
+        MPIRIC_BEFORE(MPI_Comm_set_errhandler, set_error_handler)
+        MPIRIC_BEFORE(MPI_Errhandler_set, set_error_handler)
+        MPIRIC_BEFORE(MPI_Comm_create_errhandler, create_error_handler)
+        MPIRIC_BEFORE(MPI_Errhandler_create, create_error_handler)
+        MPIRIC_BEFORE(MPI_Comm_create_keyval, create_key)
+        MPIRIC_BEFORE(MPI_Keyval_create, create_key)
+        MPIRIC_BEFORE(MPI_Comm_c2f, number_of)
+        MPIRIC_BEFORE(MPI_Comm_toint, number_of)
     case Function::MPI_Comm_f2c:
         return layer_holds_objects ? symbols::NextFunction{nullptr, reinterpret_cast<void*>(&object_of)}
                                    : symbols::NextFunction{};

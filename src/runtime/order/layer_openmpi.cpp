@@ -26,7 +26,7 @@ constexpr int in_c = 0;
 
 /// The number of a communicator that the program knows.
 int number_for_program(int number) noexcept {
-    static const auto number_of = following<int (*)(MPI_Comm)>("PMPI_Comm_c2f");
+    const auto number_of = following<int (*)(MPI_Comm)>("PMPI_Comm_c2f");
     return number == number_of(worlds.ordered) ? number_of(worlds.program) : number;
 }
 

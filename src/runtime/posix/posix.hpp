@@ -13,7 +13,7 @@ enum class Posix : uint32_t {
 };
 inline constexpr uint32_t posix_count = static_cast<uint32_t>(Posix::count);
 
-/// Effect of a libc call on output that is held back (posix/names.inc).
+/// Effect of a libc call on output that is held back (spec/posix.toml).
 enum class Effect : uint8_t { none, prints, shows, leaves, forks, closes };
 enum class Watching : bool { unwatched, watched };
 

@@ -4,7 +4,6 @@
 
 #include "allocator/totals.hpp"
 #include "base/spin_lock.hpp"
-#include "profile/dense_table.hpp"
 #include "profile/format.hpp"
 #include "profile/pace.hpp"
 #include "profile/timeline.hpp"
@@ -102,14 +101,14 @@ class Recorder {
 
     /// The cell of a cheap local function, which has no communicator, no bytes and no region; null when the
     /// table is full.
-    Cell* local(uint32_t function) noexcept {
+    [[gnu::always_inline]] Cell* local(uint32_t function) noexcept {
         Cell* cell = latest_cells_[function];
         return cell != &no_cell_ ? cell : add_local(function);
     }
 
     /// Counts a call in the cell of local(); true when this one is to be timed: the first, and then one
     /// in 64.
-    bool count_local(Cell& cell) noexcept {
+    [[gnu::always_inline]] bool count_local(Cell& cell) noexcept {
         if (many_threads_) [[unlikely]]
             return (__atomic_fetch_add(&cell.calls, 1, __ATOMIC_RELAXED) & 63) == 0;
         return (cell.calls++ & 63) == 0;

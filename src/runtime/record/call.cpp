@@ -1,11 +1,11 @@
 #include "record/call.hpp"
 
 #include "symbols/modules.hpp"
-#include "world/persistent_requests.hpp"
+#include "world/requests.hpp"
 
 namespace mpiric::record {
 
-void RecordedCall::note_apart() const noexcept { note(); }
+void RareRecordedCall::note_apart() const noexcept { note(); }
 
 void RecordedCall::note_fully() const noexcept {
     profile::Cell* cell = runtime.recorder.count(function, communicator, bytes, room, elapsed, waited);

@@ -1,11 +1,11 @@
 // One call of the program, for the recorder. Methods are named for the notes of spec/mpi/recording.toml.
 #pragma once
 
-#include "files/open_files.hpp"
+#include "files/files.hpp"
 #include "profile/context.hpp"
 #include "record/receives.hpp"
 #include "world/communicators.hpp"
-#include "world/volume.hpp"
+#include "world/datatypes.hpp"
 
 #include <cstdint>
 
@@ -89,9 +89,6 @@ struct RecordedCall : world::Volume {
             receive_posted(*posted, cell);
     }
 
-    /// The same out of line, for functions that are seldom called: it is compiled once.
-    [[gnu::noinline]] void note_apart() const noexcept;
-
     /// Counts the call among those whose function may count the program's steps.
     [[gnu::always_inline]] void note_pace() const noexcept {
         if (runtime.recorder.pace(reinterpret_cast<uint64_t>(return_address), function, communicator,
@@ -115,6 +112,18 @@ struct RecordedCall : world::Volume {
         else if (comm_info)
             runtime.recorder.traffic(kind, comm_info->world_rank(rank), bytes);
     }
+};
+
+/// A call of a function that is seldom called. Its notes are compiled once, out of line.
+struct RareRecordedCall : RecordedCall {
+    using RecordedCall::RecordedCall;
+
+    [[gnu::noinline]] void on(MPI_Comm on_comm) noexcept { RecordedCall::on(on_comm); }
+    template <std::integral... Factors>
+    [[gnu::noinline]] static uint64_t payload(MPI_Datatype type, Factors... factors) noexcept {
+        return world::payload(type, factors...);
+    }
+    void note_apart() const noexcept;
 };
 
 /// Waits in a barrier before a blocking collective; returns the ticks that it took.

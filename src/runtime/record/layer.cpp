@@ -5,8 +5,6 @@
 #include "record/call.hpp"
 #include "record/library_choice.hpp"
 #include "symbols/switchboard.hpp"
-#include "system/flush.hpp"
-#include "system/job.hpp"
 #include "system/process.hpp"
 #include "world/communicators.hpp"
 #include "world/merge.hpp"

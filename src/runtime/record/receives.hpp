@@ -7,7 +7,7 @@
 #include "profile/context.hpp"
 #include "profile/format.hpp"
 #include "world/datatypes.hpp"
-#include "world/watched_requests.hpp"
+#include "world/requests.hpp"
 
 #include <cstdint>
 #include <cstdlib>
@@ -91,7 +91,7 @@ template <int Few> class Completion {
             return;
         receive_completed(before_.data()[position], statuses()[status]);
         if (world::requests_watched())
-            world::watched_requests.completed(before_.data()[position]);
+            world::requests.watched.completed(before_.data()[position]);
     }
     void all_done() noexcept {
         for (int at = 0; watched_ && at < requests_; ++at)
@@ -103,7 +103,7 @@ template <int Few> class Completion {
             if (handles_now_[at] != before_.data()[at]) {
                 receive_forgotten(before_.data()[at]);
                 if (world::requests_watched())
-                    world::watched_requests.completed(before_.data()[at]);
+                    world::requests.watched.completed(before_.data()[at]);
             }
     }
 
@@ -134,14 +134,14 @@ class CompletionOfOne {
             return;
         receive_completed(before_, *status_);
         if (world::requests_watched()) [[unlikely]]
-            world::watched_requests.completed(before_);
+            world::requests.watched.completed(before_);
     }
     void failed() const noexcept {
         if (!watched_ || *request_ == before_)
             return;
         receive_forgotten(before_);
         if (world::requests_watched())
-            world::watched_requests.completed(before_);
+            world::requests.watched.completed(before_);
     }
 
   private:

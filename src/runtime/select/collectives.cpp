@@ -2,8 +2,11 @@
 // that give handles back.
 #include "select/fast_path.hpp"
 #include "select/tuner.hpp"
-#include "world/volume.hpp"
+#include "symbols/function_table.hpp"
+#include "world/datatypes.hpp"
 
+#include <cstddef>
+#include <tuple>
 #include <type_traits>
 
 namespace mpiric::select {
@@ -19,20 +22,6 @@ using world::payload;
 
 /// By which of its names a function was called.
 enum class Name : uint8_t { plain, profiling };
-
-/// Where a form that does not block puts its request.
-MPI_Request* request_of() noexcept { return nullptr; }
-MPI_Request* request_of(MPI_Request* request) noexcept { return request; }
-MPI_Request* request_of(MPI_Info, MPI_Request* request) noexcept { return request; }
-
-/// Calls the next definition of a function, on a communicator.
-template <Function function, Name name, class Pointer, class CallNext>
-[[gnu::always_inline]] inline int pass_on(const CallNext& call_next, bool to_library, MPI_Comm comm) {
-    const symbols::NextFunction& following = untuned[uint32_t(function)];
-    return call_next(
-        reinterpret_cast<Pointer>(to_library || name == Name::profiling ? following.library : following.next),
-        comm);
-}
 
 /// The arguments of a call and functions that use them, for code that is the same for all functions.
 struct CallAccess {
@@ -69,235 +58,116 @@ struct CallAccess {
                                                  : dispatch_start(*state, *entry, call);
 }
 
-/// Hands such a call to it, out of the way of the fast path.
-template <Function function, Name name, Collective collective, class Pointer, class Measure, class CallNext,
-          class Fill>
-[[gnu::noinline]] int take_slow_path(MPI_Comm comm, int root, MPI_Request* request, Measure measure,
-                                     CallNext call_next, Fill fill) {
-    struct Given {
-        Measure measure;
-        CallNext call_next;
-        Fill fill;
-    } const given{measure, call_next, fill};
-    return leave_or_dispatch(
-        collective, comm, root, request,
-        {&given,
-         [](const void* from, const CommState& state) {
-             return static_cast<const Given*>(from)->measure(state);
-         },
-         [](const void* from, bool to_library, MPI_Comm on) {
-             return pass_on<function, name, Pointer>(static_cast<const Given*>(from)->call_next, to_library,
-                                                     on);
-         },
-         [](const void* from, coll::Arguments& call) { static_cast<const Given*>(from)->fill(call); }});
+// The parameters of the functions by their fields of coll::Arguments, up to the communicator. Forms that do
+// not block have an info or a request, or both, behind it.
+template <auto... fields> struct Parameters {};
+using A = coll::Arguments;
+using Synchronisation = Parameters<>;
+using Broadcast = Parameters<&A::receive, &A::receive_count, &A::receive_type, &A::root>;
+using Reduction = Parameters<&A::send, &A::receive, &A::receive_count, &A::receive_type, &A::op>;
+using RootedReduction =
+    Parameters<&A::send, &A::receive, &A::receive_count, &A::receive_type, &A::op, &A::root>;
+using ScatteredReduction = Parameters<&A::send, &A::receive, &A::receive_counts, &A::receive_type, &A::op>;
+using Exchange =
+    Parameters<&A::send, &A::send_count, &A::send_type, &A::receive, &A::receive_count, &A::receive_type>;
+using Rooted = Parameters<&A::send, &A::send_count, &A::send_type, &A::receive, &A::receive_count,
+                          &A::receive_type, &A::root>;
+using UnevenGathering = Parameters<&A::send, &A::send_count, &A::send_type, &A::receive, &A::receive_counts,
+                                   &A::receive_displacements, &A::receive_type>;
+using UnevenRootedGathering =
+    Parameters<&A::send, &A::send_count, &A::send_type, &A::receive, &A::receive_counts,
+               &A::receive_displacements, &A::receive_type, &A::root>;
+using UnevenScattering = Parameters<&A::send, &A::send_counts, &A::send_displacements, &A::send_type,
+                                    &A::receive, &A::receive_count, &A::receive_type, &A::root>;
+using UnevenExchange =
+    Parameters<&A::send, &A::send_counts, &A::send_displacements, &A::send_type, &A::receive,
+               &A::receive_counts, &A::receive_displacements, &A::receive_type>;
+
+template <auto field> struct Field {};
+
+/// Position of a field in the list of parameters; their number where it is none of them.
+template <auto field, auto... fields> consteval size_t position(Parameters<fields...>) {
+    size_t at = 0;
+    (void)((std::is_same_v<Field<field>, Field<fields>> || (++at, false)) || ...);
+    return at;
 }
 
-/// The body of all: the fast path, or a decision. `rest` are the arguments after the communicator, which the
-/// forms that do not block have.
-template <Function function, Name name, Collective collective, class Pointer, class Measure, class CallNext,
-          class Fill, class... Rest>
-[[gnu::always_inline]] inline int tune_call(MPI_Comm comm, int root, Measure measure, CallNext call_next,
-                                            Fill fill, Rest... rest) {
-    if (takes_fast_path<collective>(comm, measure)) [[likely]]
-        return pass_on<function, name, Pointer>(call_next, false, comm);
-    return take_slow_path<function, name, collective, Pointer>(comm, root, request_of(rest...), measure,
-                                                               call_next, fill);
-}
+/// The two functions of a collective, by the arguments of its function in the header.
+template <Function function, Name name, Collective collective, class Fields, class Pointer> struct Tuned;
 
-// One body for each list of arguments. `Count` and `Displacement` are the types of the small or of the
-// large-count functions, `Rest` what follows the communicator.
-
-/// Allreduce, reduce_scatter_block, scan, exscan.
-template <Function function, Name name, Collective collective, class Count, class... Rest> struct Reduction {
-    static int run(const void* send, void* receive, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
-                   Rest... rest) {
-        return tune_call<function, name, collective, decltype(&run)>(
-            comm, 0, [=](const CommState&) { return amount(type, count, op); },
-            [=](auto* next, MPI_Comm on) { return next(send, receive, count, type, op, on, rest...); },
-            [=](coll::Arguments& call) {
-                call.send = send, call.receive = receive;
-                call.receive_count = count, call.receive_type = type, call.op = op;
-            },
-            rest...);
+template <Function function, Name name, Collective collective, auto... fields, class... Arguments>
+struct Tuned<function, name, collective, Parameters<fields...>, int (*)(Arguments...)> {
+    static int run(Arguments... arguments) {
+        const auto given = std::tie(arguments...);
+        if (takes_fast_path<collective>(std::get<comm_at>(given), [&](const CommState& state) {
+                return measure(given, state);
+            })) [[likely]]
+            return following(false)(arguments...);
+        return take_slow_path(arguments...);
     }
-};
 
-template <Function function, Name name, Collective collective, class Count, class... Rest>
-struct RootedReduction {
-    static int run(const void* send, void* receive, Count count, MPI_Datatype type, MPI_Op op, int root,
-                   MPI_Comm comm, Rest... rest) {
-        return tune_call<function, name, collective, decltype(&run)>(
-            comm, root, [=](const CommState&) { return amount(type, count, op); },
-            [=](auto* next, MPI_Comm on) { return next(send, receive, count, type, op, root, on, rest...); },
-            [=](coll::Arguments& call) {
-                call.send = send, call.receive = receive;
-                call.receive_count = count, call.receive_type = type, call.op = op;
-            },
-            rest...);
+  private:
+    static constexpr size_t comm_at = sizeof...(fields);
+
+    template <auto field> static auto value(const auto& given) {
+        return std::get<position<field>(Parameters<fields...>{})>(given);
     }
-};
 
-template <Function function, Name name, Collective collective, class Count, class... Rest>
-struct ScatteredReduction {
-    static int run(const void* send, void* receive, const Count counts[], MPI_Datatype type, MPI_Op op,
-                   MPI_Comm comm, Rest... rest) {
-        return tune_call<function, name, collective, decltype(&run)>(
-            comm, 0,
-            [=](const CommState& state) {
-                return Amount{sum_of(counts, state), type, uint32_t(state.size), op};
-            },
-            [=](auto* next, MPI_Comm on) { return next(send, receive, counts, type, op, on, rest...); },
-            [=](coll::Arguments& call) {
-                call.send = send, call.receive = receive;
-                call.receive_counts = counts, call.receive_type = type, call.op = op;
-            },
-            rest...);
+    [[gnu::always_inline]] static Amount measure([[maybe_unused]] const auto& given,
+                                                 [[maybe_unused]] const CommState& state) {
+        using enum Collective;
+        constexpr Collective kind = in_form(collective, Form::blocking);
+        if constexpr (kind == barrier || kind == alltoallv || kind == gatherv || kind == scatterv) {
+            return unsized;
+        } else if constexpr (kind == allgatherv) {
+            return {sum_of(value<&A::receive_counts>(given), state), value<&A::receive_type>(given),
+                    uint32_t(state.size)};
+        } else if constexpr (kind == reduce_scatter) {
+            return {sum_of(value<&A::receive_counts>(given), state), value<&A::receive_type>(given),
+                    uint32_t(state.size), value<&A::op>(given)};
+        } else if constexpr (reduces(kind)) {
+            return amount(value<&A::receive_type>(given), value<&A::receive_count>(given),
+                          value<&A::op>(given));
+        } else {
+            // Only one side counts on a rank that is not the root: all ranks know the size of a block of the
+            // side that the root has whole.
+            if constexpr (kind == gather || kind == scatter)
+                if ((state.rank == value<&A::root>(given)) != (kind == gather))
+                    return amount(value<&A::send_type>(given), value<&A::send_count>(given));
+            return amount(value<&A::receive_type>(given), value<&A::receive_count>(given));
+        }
     }
-};
 
-template <Function function, Name name, Collective collective, class Count, class... Rest> struct Broadcast {
-    static int run(void* buffer, Count count, MPI_Datatype type, int root, MPI_Comm comm, Rest... rest) {
-        return tune_call<function, name, collective, decltype(&run)>(
-            comm, root, [=](const CommState&) { return amount(type, count); },
-            [=](auto* next, MPI_Comm on) { return next(buffer, count, type, root, on, rest...); },
-            [=](coll::Arguments& call) {
-                call.receive = buffer, call.receive_count = count, call.receive_type = type;
-            },
-            rest...);
+    static auto following(bool to_library) {
+        const symbols::NextFunction& next = untuned[uint32_t(function)];
+        return reinterpret_cast<int (*)(Arguments...)>(to_library || name == Name::profiling ? next.library
+                                                                                             : next.next);
     }
-};
 
-template <Function function, Name name, Collective collective, class... Rest> struct Synchronisation {
-    static int run(MPI_Comm comm, Rest... rest) {
-        return tune_call<function, name, collective, decltype(&run)>(
-            comm, 0, [](const CommState&) { return unsized; },
-            [=](auto* next, MPI_Comm on) { return next(on, rest...); }, [](coll::Arguments&) {}, rest...);
-    }
-};
-
-/// Allgather, alltoall.
-template <Function function, Name name, Collective collective, class Count, class... Rest> struct Exchange {
-    static int run(const void* send, Count send_count, MPI_Datatype send_type, void* receive,
-                   Count receive_count, MPI_Datatype receive_type, MPI_Comm comm, Rest... rest) {
-        return tune_call<function, name, collective, decltype(&run)>(
-            comm, 0, [=](const CommState&) { return amount(receive_type, receive_count); },
-            [=](auto* next, MPI_Comm on) {
-                return next(send, send_count, send_type, receive, receive_count, receive_type, on, rest...);
-            },
-            [=](coll::Arguments& call) {
-                call.send = send, call.send_count = send_count, call.send_type = send_type;
-                call.receive = receive, call.receive_count = receive_count, call.receive_type = receive_type;
-            },
-            rest...);
-    }
-};
-
-/// Gather, scatter. Only one side counts on a rank that is not the root: all ranks know the size of a block
-/// of the side that the root has whole.
-template <Function function, Name name, Collective collective, class Count, class... Rest> struct Rooted {
-    static int run(const void* send, Count send_count, MPI_Datatype send_type, void* receive,
-                   Count receive_count, MPI_Datatype receive_type, int root, MPI_Comm comm, Rest... rest) {
-        constexpr bool gathers = in_form(collective, Form::blocking) == Collective::gather;
-        return tune_call<function, name, collective, decltype(&run)>(
-            comm, root,
-            [=](const CommState& state) {
-                const bool receives = (state.rank == root) == gathers;
-                return receives ? amount(receive_type, receive_count) : amount(send_type, send_count);
-            },
-            [=](auto* next, MPI_Comm on) {
-                return next(send, send_count, send_type, receive, receive_count, receive_type, root, on,
-                            rest...);
-            },
-            [=](coll::Arguments& call) {
-                call.send = send, call.send_count = send_count, call.send_type = send_type;
-                call.receive = receive, call.receive_count = receive_count, call.receive_type = receive_type;
-            },
-            rest...);
-    }
-};
-
-template <Function function, Name name, Collective collective, class Count, class Displacement, class... Rest>
-struct UnevenGathering {
-    static int run(const void* send, Count send_count, MPI_Datatype send_type, void* receive,
-                   const Count counts[], const Displacement displacements[], MPI_Datatype type, MPI_Comm comm,
-                   Rest... rest) {
-        return tune_call<function, name, collective, decltype(&run)>(
-            comm, 0,
-            [=](const CommState& state) { return Amount{sum_of(counts, state), type, uint32_t(state.size)}; },
-            [=](auto* next, MPI_Comm on) {
-                return next(send, send_count, send_type, receive, counts, displacements, type, on, rest...);
-            },
-            [=](coll::Arguments& call) {
-                call.send = send, call.send_count = send_count, call.send_type = send_type;
-                call.receive = receive, call.receive_counts = counts,
-                call.receive_displacements = displacements;
-                call.receive_type = type;
-            },
-            rest...);
-    }
-};
-
-template <Function function, Name name, Collective collective, class Count, class Displacement, class... Rest>
-struct UnevenExchange {
-    static int run(const void* send, const Count send_counts[], const Displacement send_displacements[],
-                   MPI_Datatype send_type, void* receive, const Count counts[],
-                   const Displacement displacements[], MPI_Datatype type, MPI_Comm comm, Rest... rest) {
-        return tune_call<function, name, collective, decltype(&run)>(
-            comm, 0, [](const CommState&) { return unsized; },
-            [=](auto* next, MPI_Comm on) {
-                return next(send, send_counts, send_displacements, send_type, receive, counts, displacements,
-                            type, on, rest...);
-            },
-            [=](coll::Arguments& call) {
-                call.send = send, call.send_counts = send_counts,
-                call.send_displacements = send_displacements;
-                call.send_type = send_type;
-                call.receive = receive, call.receive_counts = counts,
-                call.receive_displacements = displacements;
-                call.receive_type = type;
-            },
-            rest...);
-    }
-};
-
-template <Function function, Name name, Collective collective, class Count, class Displacement, class... Rest>
-struct UnevenRootedGathering {
-    static int run(const void* send, Count send_count, MPI_Datatype send_type, void* receive,
-                   const Count counts[], const Displacement displacements[], MPI_Datatype type, int root,
-                   MPI_Comm comm, Rest... rest) {
-        return tune_call<function, name, collective, decltype(&run)>(
-            comm, root, [](const CommState&) { return unsized; },
-            [=](auto* next, MPI_Comm on) {
-                return next(send, send_count, send_type, receive, counts, displacements, type, root, on,
-                            rest...);
-            },
-            [=](coll::Arguments& call) {
-                call.send = send, call.send_count = send_count, call.send_type = send_type;
-                call.receive = receive, call.receive_counts = counts,
-                call.receive_displacements = displacements;
-                call.receive_type = type;
-            },
-            rest...);
-    }
-};
-
-template <Function function, Name name, Collective collective, class Count, class Displacement, class... Rest>
-struct UnevenScattering {
-    static int run(const void* send, const Count counts[], const Displacement displacements[],
-                   MPI_Datatype send_type, void* receive, Count receive_count, MPI_Datatype receive_type,
-                   int root, MPI_Comm comm, Rest... rest) {
-        return tune_call<function, name, collective, decltype(&run)>(
-            comm, root, [](const CommState&) { return unsized; },
-            [=](auto* next, MPI_Comm on) {
-                return next(send, counts, displacements, send_type, receive, receive_count, receive_type,
-                            root, on, rest...);
-            },
-            [=](coll::Arguments& call) {
-                call.send = send, call.send_counts = counts, call.send_displacements = displacements;
-                call.send_type = send_type;
-                call.receive = receive, call.receive_count = receive_count, call.receive_type = receive_type;
-            },
-            rest...);
+    /// Hands the call to leave_or_dispatch(), out of the way of the fast path.
+    [[gnu::noinline]] static int take_slow_path(Arguments... arguments) {
+        using Given = std::tuple<Arguments...>;
+        const Given given{arguments...};
+        int root = 0;
+        if constexpr (position<&A::root>(Parameters<fields...>{}) < comm_at)
+            root = value<&A::root>(given);
+        MPI_Request* request = nullptr;
+        if constexpr (form_of(collective) != Form::blocking)
+            request = std::get<sizeof...(Arguments) - 1>(given);
+        return leave_or_dispatch(
+            collective, std::get<comm_at>(given), root, request,
+            {&given,
+             [](const void* from, const CommState& state) {
+                 return measure(*static_cast<const Given*>(from), state);
+             },
+             [](const void* from, bool to_library, MPI_Comm on) {
+                 Given changed = *static_cast<const Given*>(from);
+                 std::get<comm_at>(changed) = on;
+                 return std::apply(following(to_library), changed);
+             },
+             []([[maybe_unused]] const void* from, [[maybe_unused]] coll::Arguments& call) {
+                 ((call.*fields = value<fields>(*static_cast<const Given*>(from))), ...);
+             }});
     }
 };
 
@@ -317,53 +187,56 @@ template <Function function, Name name, class Handle> struct Freeing {
     }
 };
 
-// The two names of one function. The rest of the list are the arguments of the body after the collective.
-#define MPIRIC_TUNED(MPI_NAME, Body, ...)                                                                    \
+// The two names of a function that the header has, with its parameters.
+#define MPIRIC_TUNED_1(MPI_NAME, collective, Fields)                                                         \
     case Function::MPI_NAME:                                                                                 \
-        return {address(&Body<Function::MPI_NAME, Name::plain, __VA_ARGS__>::run),                           \
-                address(&Body<Function::MPI_NAME, Name::profiling, __VA_ARGS__>::run)};
+        return {address(&Tuned<Function::MPI_NAME, Name::plain, Collective::collective, Fields,              \
+                               decltype(&P##MPI_NAME)>::run),                                                \
+                address(&Tuned<Function::MPI_NAME, Name::profiling, Collective::collective, Fields,          \
+                               decltype(&P##MPI_NAME)>::run)};
+#define MPIRIC_TUNED_0(MPI_NAME, collective, Fields)
+#define MPIRIC_TUNED(MPI_NAME, collective, Fields)                                                           \
+    MPIRIC_SELECT(MPIRIC_TUNED, MPI_NAME)(MPI_NAME, collective, Fields)
 
-// The three forms of a collective.
-#define MPIRIC_TUNED_FORMS(Blocking, Nonblocking, name, Body, ...)                                           \
-    MPIRIC_TUNED(MPI_##Blocking, Body, Collective::name __VA_OPT__(, ) __VA_ARGS__)                          \
-    MPIRIC_TUNED(MPI_##Nonblocking, Body, Collective::i##name __VA_OPT__(, ) __VA_ARGS__, MPI_Request*)      \
-    MPIRIC_TUNED(MPI_##Blocking##_init, Body, Collective::name##_init __VA_OPT__(, ) __VA_ARGS__, MPI_Info,  \
-                 MPI_Request*)
-#define MPIRIC_TUNED_LARGE_FORMS(Blocking, Nonblocking, name, Body, ...)                                     \
-    MPIRIC_TUNED(MPI_##Blocking##_c, Body, Collective::name, __VA_ARGS__)                                    \
-    MPIRIC_TUNED(MPI_##Nonblocking##_c, Body, Collective::i##name, __VA_ARGS__, MPI_Request*)                \
-    MPIRIC_TUNED(MPI_##Blocking##_init_c, Body, Collective::name##_init, __VA_ARGS__, MPI_Info, MPI_Request*)
+// The three forms of a collective, for counts of int, and for large ones.
+#define MPIRIC_TUNED_FORMS(Blocking, Nonblocking, name, Fields)                                              \
+    MPIRIC_TUNED(MPI_##Blocking, name, Fields)                                                               \
+    MPIRIC_TUNED(MPI_##Nonblocking, i##name, Fields)                                                         \
+    MPIRIC_TUNED(MPI_##Blocking##_init, name##_init, Fields)
+#define MPIRIC_TUNED_COUNTS(Blocking, Nonblocking, name, Fields)                                             \
+    MPIRIC_TUNED_FORMS(Blocking, Nonblocking, name, Fields)                                                  \
+    MPIRIC_TUNED(MPI_##Blocking##_c, name, Fields)                                                           \
+    MPIRIC_TUNED(MPI_##Nonblocking##_c, i##name, Fields)                                                     \
+    MPIRIC_TUNED(MPI_##Blocking##_init_c, name##_init, Fields)
 
-// All collectives but the barrier, with the types of their counts and displacements.
-#define MPIRIC_TUNED_COLLECTIVES(FORMS, Count, Displacement)                                                 \
-    FORMS(Allreduce, Iallreduce, allreduce, Reduction, Count)                                                \
-    FORMS(Reduce, Ireduce, reduce, RootedReduction, Count)                                                   \
-    FORMS(Bcast, Ibcast, bcast, Broadcast, Count)                                                            \
-    FORMS(Allgather, Iallgather, allgather, Exchange, Count)                                                 \
-    FORMS(Alltoall, Ialltoall, alltoall, Exchange, Count)                                                    \
-    FORMS(Allgatherv, Iallgatherv, allgatherv, UnevenGathering, Count, Displacement)                         \
-    FORMS(Alltoallv, Ialltoallv, alltoallv, UnevenExchange, Count, Displacement)                             \
-    FORMS(Gather, Igather, gather, Rooted, Count)                                                            \
-    FORMS(Scatter, Iscatter, scatter, Rooted, Count)                                                         \
-    FORMS(Gatherv, Igatherv, gatherv, UnevenRootedGathering, Count, Displacement)                            \
-    FORMS(Scatterv, Iscatterv, scatterv, UnevenScattering, Count, Displacement)                              \
-    FORMS(Reduce_scatter, Ireduce_scatter, reduce_scatter, ScatteredReduction, Count)                        \
-    FORMS(Reduce_scatter_block, Ireduce_scatter_block, reduce_scatter_block, Reduction, Count)               \
-    FORMS(Scan, Iscan, scan, Reduction, Count)                                                               \
-    FORMS(Exscan, Iexscan, exscan, Reduction, Count)
+#define MPIRIC_FREEING(MPI_NAME, Handle)                                                                     \
+    case Function::MPI_NAME:                                                                                 \
+        return {address(&Freeing<Function::MPI_NAME, Name::plain, Handle>::run),                             \
+                address(&Freeing<Function::MPI_NAME, Name::profiling, Handle>::run)};
 
 }  // namespace
 
 symbols::NextFunction tuned(Function function) noexcept {
     switch (function) {
         MPIRIC_TUNED_FORMS(Barrier, Ibarrier, barrier, Synchronisation)
-        MPIRIC_TUNED_COLLECTIVES(MPIRIC_TUNED_FORMS, int, int)
-#if MPIRIC_HAS_MPI_Allreduce_c
-        MPIRIC_TUNED_COLLECTIVES(MPIRIC_TUNED_LARGE_FORMS, MPI_Count, MPI_Aint)
-#endif
-        MPIRIC_TUNED(MPI_Comm_free, Freeing, MPI_Comm)
-        MPIRIC_TUNED(MPI_Comm_disconnect, Freeing, MPI_Comm)
-        MPIRIC_TUNED(MPI_Type_free, Freeing, MPI_Datatype)
+        MPIRIC_TUNED_COUNTS(Allreduce, Iallreduce, allreduce, Reduction)
+        MPIRIC_TUNED_COUNTS(Reduce, Ireduce, reduce, RootedReduction)
+        MPIRIC_TUNED_COUNTS(Bcast, Ibcast, bcast, Broadcast)
+        MPIRIC_TUNED_COUNTS(Allgather, Iallgather, allgather, Exchange)
+        MPIRIC_TUNED_COUNTS(Alltoall, Ialltoall, alltoall, Exchange)
+        MPIRIC_TUNED_COUNTS(Allgatherv, Iallgatherv, allgatherv, UnevenGathering)
+        MPIRIC_TUNED_COUNTS(Alltoallv, Ialltoallv, alltoallv, UnevenExchange)
+        MPIRIC_TUNED_COUNTS(Gather, Igather, gather, Rooted)
+        MPIRIC_TUNED_COUNTS(Scatter, Iscatter, scatter, Rooted)
+        MPIRIC_TUNED_COUNTS(Gatherv, Igatherv, gatherv, UnevenRootedGathering)
+        MPIRIC_TUNED_COUNTS(Scatterv, Iscatterv, scatterv, UnevenScattering)
+        MPIRIC_TUNED_COUNTS(Reduce_scatter, Ireduce_scatter, reduce_scatter, ScatteredReduction)
+        MPIRIC_TUNED_COUNTS(Reduce_scatter_block, Ireduce_scatter_block, reduce_scatter_block, Reduction)
+        MPIRIC_TUNED_COUNTS(Scan, Iscan, scan, Reduction)
+        MPIRIC_TUNED_COUNTS(Exscan, Iexscan, exscan, Reduction)
+        MPIRIC_FREEING(MPI_Comm_free, MPI_Comm)
+        MPIRIC_FREEING(MPI_Comm_disconnect, MPI_Comm)
+        MPIRIC_FREEING(MPI_Type_free, MPI_Datatype)
     default:
         return {};
     }

@@ -1,7 +1,7 @@
 #include "select/comm_state.hpp"
 
 #include "select/tuner.hpp"
-#include "system/seat.hpp"
+#include "system/process.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -7,34 +7,32 @@
 #include "select/tuner.hpp"
 #include "symbols/switchboard.hpp"
 #include "world/datatypes.hpp"
-#include "world/watched_requests.hpp"
+#include "world/requests.hpp"
 
 #include <new>
 
 namespace mpiric::select {
 namespace {
 
-using world::watched_requests;
-
 void started(MPI_Request request) noexcept {
     TimedRequest timed;
     if (tuner().timed_requests.unused.take(world::number(request), timed) &&
         !tuner().timed_requests.in_use.put(world::number(request), {timed.exploration, now_ns()}))
-        --watched_requests.count;
+        --world::requests.watched.count;
 }
 
 /// When it was never started, its block never ends.
 void forgotten(MPI_Request request) noexcept {
     TimedRequest timed;
     if (tuner().timed_requests.unused.take(world::number(request), timed))
-        --watched_requests.count;
+        --world::requests.watched.count;
 }
 
 void completed(MPI_Request request) noexcept {
     TimedRequest timed;
     if (!tuner().timed_requests.in_use.take(world::number(request), timed))
         return;
-    --watched_requests.count;
+    --world::requests.watched.count;
     timed.exploration->block.inside_ns += now_ns() - timed.begin_ns;
     --timed.exploration->block.under_way;
 }
@@ -44,15 +42,15 @@ void time_request(MPI_Request request, Exploration& exploration, uint64_t begin_
                   bool persistent) noexcept {
     if (!tuner().watches_completions) {
         tuner().watches_completions = true;
-        watched_requests.started = started;
-        watched_requests.completed = completed;
-        watched_requests.forgotten = forgotten;
+        world::requests.watched.started = started;
+        world::requests.watched.completed = completed;
+        world::requests.watched.forgotten = forgotten;
         symbols::interest_changed();
     }
     ++exploration.block.under_way;  // and stays so when memory is short: then the block never ends
     if ((persistent ? tuner().timed_requests.unused : tuner().timed_requests.in_use)
             .put(world::number(request), {&exploration, begin_ns}))
-        ++watched_requests.count;
+        ++world::requests.watched.count;
 }
 
 int explore_started(CommState& state, Entry& entry, Exploration& exploration, const CollectiveCall& call) {

@@ -5,7 +5,7 @@
 #include "base/options.hpp"
 #include "coll/algorithm.hpp"
 #include "select/comm_state.hpp"
-#include "select/decision/basis.hpp"
+#include "select/decision/exploration.hpp"
 #include "symbols/layer.hpp"
 #include "tune/candidate.hpp"
 #include "tune/shape.hpp"

@@ -4,7 +4,7 @@
 #include "marks/marks.hpp"
 #include "symbols/next.hpp"
 #include "world/communicators.hpp"
-#include "world/volume.hpp"
+#include "world/datatypes.hpp"
 
 #include <cstdint>
 
@@ -86,13 +86,12 @@ struct MarkedCall : world::Volume {
         has_comm = true;
     }
     void born(MPI_Comm fresh) const noexcept { world::comm_info(fresh); }
-    const world::CommInfo* info() const noexcept { return has_comm ? world::comm_info(comm) : nullptr; }
-    int32_t size() const noexcept { return info() ? info()->size : 0; }
-    int32_t group() const noexcept { return info() ? info()->group : 0; }
-    int32_t rank() const noexcept { return info() ? info()->rank : 0; }
-    int32_t degree() const noexcept {
-        world::CommInfo* found = has_comm ? world::comm_info(comm) : nullptr;
-        return found ? world::out_degree(*found, comm) : 0;
+    world::CommInfo* info() const noexcept { return has_comm ? world::comm_info(comm) : nullptr; }
+    [[gnu::noinline]] int32_t size() const noexcept { return info() ? info()->size : 0; }
+    [[gnu::noinline]] int32_t group() const noexcept { return info() ? info()->group : 0; }
+    [[gnu::noinline]] int32_t rank() const noexcept { return info() ? info()->rank : 0; }
+    [[gnu::noinline]] int32_t degree() const noexcept {
+        return info() ? world::out_degree(*info(), comm) : 0;
     }
 
     void sent_to(int destination) noexcept {

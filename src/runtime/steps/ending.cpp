@@ -4,7 +4,6 @@
 #include "profile/context.hpp"
 #include "steps/armed.hpp"
 #include "symbols/switchboard.hpp"
-#include "system/flush.hpp"
 #include "system/process.hpp"
 #include "world/early_end.hpp"
 #include "world/merge.hpp"

@@ -6,7 +6,7 @@
 #include "steps/ending.hpp"
 #include "symbols/modules.hpp"
 #include "symbols/switchboard.hpp"
-#include "system/job.hpp"
+#include "system/process.hpp"
 
 #include <algorithm>
 #include <cstring>

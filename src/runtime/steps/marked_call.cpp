@@ -2,7 +2,7 @@
 #include "steps/armed.hpp"
 #include "steps/ending.hpp"
 #include "symbols/readable.hpp"
-#include "world/persistent_requests.hpp"
+#include "world/requests.hpp"
 
 namespace mpiric::steps {
 namespace {

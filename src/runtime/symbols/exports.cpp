@@ -1,6 +1,7 @@
 #include "symbols/switchboard.hpp"
 
 #include "base/elf_file.hpp"
+#include "base/thread.hpp"
 #include "world/library.hpp"
 
 #include <algorithm>
@@ -162,7 +163,6 @@ struct Openings {
     std::atomic<void*> dlopen{nullptr};  ///< the next definition
 };
 constinit Openings openings;
-thread_local constinit bool looking = false;
 
 void show_what_is_loaded() noexcept {
     show([](const char* name, const char*) { return world::find(name) != nullptr; });
@@ -174,9 +174,9 @@ void show_what_is_loaded() noexcept {
 /// library that it opens.
 void update_visible_names(const char* opened) noexcept {
     // To look for the library is to call dlopen.
-    if (openings.library_loaded.load(std::memory_order_acquire) || looking)
+    if (openings.library_loaded.load(std::memory_order_acquire) || thread.looking_for_library)
         return;
-    looking = true;
+    thread.looking_for_library = true;
     if (world::find("PMPI_Init")) {
         show_what_is_loaded();
     } else {
@@ -187,7 +187,7 @@ void update_visible_names(const char* opened) noexcept {
         if (openings.library_loaded.load(std::memory_order_acquire))  // loaded by another thread, meanwhile
             show_what_is_loaded();
     }
-    looking = false;
+    thread.looking_for_library = false;
 }
 
 [[gnu::constructor]] void at_load() { update_visible_names(nullptr); }

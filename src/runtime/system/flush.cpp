@@ -1,4 +1,4 @@
-#include "system/flush.hpp"
+#include "system/process.hpp"
 
 #include <cerrno>
 #include <csignal>

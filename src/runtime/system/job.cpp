@@ -1,4 +1,4 @@
-#include "system/job.hpp"
+#include "system/process.hpp"
 
 #include "base/hash.hpp"
 #include "system/text.hpp"

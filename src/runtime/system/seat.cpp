@@ -1,4 +1,4 @@
-#include "system/seat.hpp"
+#include "system/process.hpp"
 
 #include "system/text.hpp"
 

@@ -17,9 +17,9 @@
 namespace mpiric::world {
 namespace {
 
-constexpr int tag = 1;
-constexpr size_t chunk_bytes = 64u << 20;  // a count of bytes is an int
-constexpr size_t first_bytes = 1u << 20;   // part of a bundle that its parent receives without being asked
+constexpr int image_tag = 1;
+constexpr size_t image_chunk_bytes = 64u << 20;  // a count of bytes is an int
+constexpr size_t first_bytes = 1u << 20;  // part of a bundle that its parent receives without being asked
 
 /// Header of each image in a bundle, also of an image that is missing.
 struct Envelope {
@@ -79,7 +79,7 @@ bool completes(MPI_Request& request) noexcept {
 /// Moves bytes in pieces that an int can count. `begin` begins one piece.
 template <class Byte, class Begin> bool move(Byte* at, size_t bytes, Begin&& begin) noexcept {
     do {
-        const size_t part = std::min(bytes, chunk_bytes);
+        const size_t part = std::min(bytes, image_chunk_bytes);
         MPI_Request request{};
         if (begin(at, int(part), &request) != MPI_SUCCESS || !completes(request))
             return false;
@@ -96,12 +96,12 @@ struct Link {
     bool send(const void* from, size_t bytes, int to) const noexcept {
         return move(static_cast<const std::byte*>(from), bytes,
                     [&](auto* at, int part, MPI_Request* request) {
-                        return library.Isend(at, part, handles.byte, to, tag, comm, request);
+                        return library.Isend(at, part, handles.byte, to, image_tag, comm, request);
                     });
     }
     bool receive(void* to, size_t bytes, int from) const noexcept {
         return move(static_cast<std::byte*>(to), bytes, [&](auto* at, int part, MPI_Request* request) {
-            return library.Irecv(at, part, handles.byte, from, tag, comm, request);
+            return library.Irecv(at, part, handles.byte, from, image_tag, comm, request);
         });
     }
 };

@@ -1,8 +1,8 @@
 // Functions that give a handle back. The library may hand the same value out again at once, to another thread
 // even, so what is known of it is forgotten before the call, at any depth, recorded or not.
-#include "files/open_files.hpp"
+#include "files/files.hpp"
 #include "record/receives.hpp"
-#include "world/persistent_requests.hpp"
+#include "world/requests.hpp"
 #include "wrap/intercept.hpp"
 
 namespace mpiric::wrap {
@@ -24,7 +24,7 @@ void forget_request(MPI_Request* request) noexcept {
     if (!request)
         return;
     if (world::requests_watched())
-        world::watched_requests.forgotten(*request);
+        world::requests.watched.forgotten(*request);
     if (runtime.begun || armed.stage != Stage::off) {
         world::forget_request(*request);
         record::receive_forgotten(*request);

@@ -7,7 +7,7 @@
 #include "steps/armed.hpp"
 #include "steps/ending.hpp"
 #include "symbols/next.hpp"
-#include "world/watched_requests.hpp"
+#include "world/requests.hpp"
 
 #include <processor.hpp>
 #include <type_traits>
@@ -122,12 +122,55 @@ template <Function function, Timing timing, class Pointer, class Do, class Tell>
                       caller);
     if (succeeded(result)) [[likely]]
         tell(call);
-    if constexpr (timing == Timing::rare)
-        call.note_apart();
-    else
-        call.note();
+    call.note();
     if constexpr (symbols::counts_steps(function))
         call.note_pace();
+    return result;
+}
+
+/// The part of a call of a rare function that is the same for all of them, and compiled once.
+class RareCall {
+  public:
+    /// Decides what the call is used for. `frame` is the wrapper's.
+    RareCall(Function function, void* caller, const void* frame) noexcept;
+    ~RareCall() {
+        if (use_ != Use::none)
+            thread.depth = 0;
+    }
+    RareCall(const RareCall&) = delete;
+    RareCall& operator=(const RareCall&) = delete;
+
+    void* next() const noexcept { return next_; }
+    bool is_recorded() const noexcept { return use_ == Use::record; }
+    /// To be asked after the call.
+    bool is_marked() const noexcept;
+    /// The call, which has just returned.
+    record::RareRecordedCall recorded() const noexcept;
+    steps::MarkedCall marked() const noexcept { return {uint32_t(function_), caller_}; }
+
+  private:
+    enum class Use : uint8_t { none, record, mark };
+    Function function_;
+    Use use_ = Use::none;
+    void* next_;
+    void* caller_;
+    uint64_t begin_ = 0;
+};
+
+template <Function function, class Pointer, class Do, class Tell>
+[[gnu::always_inline]] inline auto intercept_rare(Do&& call_next, Tell&& tell) {
+    static_assert(symbols::watched_by_marks(function) && !symbols::counts_steps(function));
+    const RareCall rare(function, __builtin_return_address(0), __builtin_frame_address(0));
+    auto result = call_next(reinterpret_cast<Pointer>(rare.next()));
+    if (rare.is_recorded()) {
+        record::RareRecordedCall call = rare.recorded();
+        if (succeeded(result))
+            tell(call);
+        call.note_apart();
+    } else if (rare.is_marked() && succeeded(result)) {
+        MarkedCall call = rare.marked();
+        tell(call);
+    }
     return result;
 }
 
@@ -182,22 +225,7 @@ inline void posts(int source, int tag, MPI_Comm comm) noexcept {
 /// Before persistent requests are started, at any depth, recorded or not.
 inline void starting(int count, const MPI_Request requests[]) noexcept {
     for (int at = 0; world::requests_watched() && at < count; ++at)
-        world::watched_requests.started(requests[at]);
-}
-
-/// The entrance of the PMPI_ name: a tool above us, or a Fortran layer that calls PMPI_ for the program.
-template <Function function, class Result, class... Parameters, class... Arguments>
-[[gnu::always_inline]] inline Result by_profiling_name(Result (*wrapper)(Parameters...),
-                                                       Arguments... arguments) {
-    Thread& self = thread;
-    if (nested(self)) [[likely]] {
-        auto* library = reinterpret_cast<Result (*)(Parameters...)>(
-            next_functions[static_cast<uint32_t>(function)].library);
-        return library(arguments...);
-    }
-    self.by_profiling_name = true;
-    self.caller = __builtin_return_address(0);
-    return wrapper(arguments...);
+        world::requests.watched.started(requests[at]);
 }
 
 }  // namespace mpiric::wrap

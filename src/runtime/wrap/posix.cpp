@@ -2,7 +2,7 @@
 // that it creates.
 #include "posix/posix.hpp"
 #include "base/thread.hpp"
-#include "files/descriptors.hpp"
+#include "files/files.hpp"
 #include "layouts/layouts.hpp"
 #include "profile/context.hpp"
 #include "symbols/next.hpp"
@@ -278,54 +278,46 @@ int w_vfprintf(FILE* stream, const char* format, va_list arguments) {
     return print(stream, format, arguments);
 }
 
-constexpr auto w_fopen = &open_stream<Posix::fopen>;
-constexpr auto w_fopen64 = &open_stream<Posix::fopen64>;
-constexpr auto w_open = &open_path<Posix::open>;
-constexpr auto w_open64 = &open_path<Posix::open64>;
-constexpr auto w_openat = &open_at<Posix::openat>;
-constexpr auto w_openat64 = &open_at<Posix::openat64>;
-constexpr auto w_close = &on_descriptor<Posix::close, descriptor_closed>;
-constexpr auto w_flock = &on_descriptor<Posix::flock, descriptor_locked, int>;
-constexpr auto w_opendir = &on_path<Posix::opendir, DIR*, const char*>;
-constexpr auto w_read = &read_next<Posix::read, void*, size_t>;
-constexpr auto w_readv = &read_next<Posix::readv, const iovec*, int>;
-constexpr auto w_creat = &create<Posix::creat>;
-constexpr auto w_creat64 = &create<Posix::creat64>;
-constexpr auto w_pread = &read_at<Posix::pread, void*, size_t>;
-constexpr auto w_pread64 = &read_at<Posix::pread64, void*, size_t>;
-constexpr auto w_pwrite = &write_at<Posix::pwrite, const void*, size_t>;
-constexpr auto w_pwrite64 = &write_at<Posix::pwrite64, const void*, size_t>;
-constexpr auto w_lseek = &seek<Posix::lseek>;
-constexpr auto w_lseek64 = &seek<Posix::lseek64>;
-constexpr auto w_fsync = &on_descriptor<Posix::fsync, descriptor_synced>;
-constexpr auto w_fdatasync = &on_descriptor<Posix::fdatasync, descriptor_synced>;
-constexpr auto w_ftruncate = &on_path<Posix::ftruncate, int, int, off_t>;
-constexpr auto w_ftruncate64 = &on_path<Posix::ftruncate64, int, int, off_t>;
-constexpr auto w_unlink = &on_path<Posix::unlink, int, const char*>;
-constexpr auto w_rename = &on_path<Posix::rename, int, const char*, const char*>;
-constexpr auto w_mkdir = &on_path<Posix::mkdir, int, const char*, mode_t>;
-constexpr auto w_access = &on_path<Posix::access, int, const char*, int>;
-constexpr auto w_stat = &on_path<Posix::stat, int, const char*, struct stat*>;
-constexpr auto w_stat64 = &on_path<Posix::stat64, int, const char*, struct stat64*>;
-constexpr auto w_lstat = &on_path<Posix::lstat, int, const char*, struct stat*>;
-constexpr auto w_lstat64 = &on_path<Posix::lstat64, int, const char*, struct stat64*>;
-constexpr auto w_preadv = &read_at<Posix::preadv, const iovec*, int>;
-constexpr auto w_preadv64 = &read_at<Posix::preadv64, const iovec*, int>;
-constexpr auto w_pwritev = &write_at<Posix::pwritev, const iovec*, int>;
-constexpr auto w_pwritev64 = &write_at<Posix::pwritev64, const iovec*, int>;
-constexpr auto w_fstat = &on_descriptor<Posix::fstat, descriptor_asked, struct stat*>;
-constexpr auto w_fstat64 = &on_descriptor<Posix::fstat64, descriptor_asked, struct stat64*>;
-constexpr auto w_statx = &on_path<Posix::statx, int, int, const char*, int, unsigned, struct statx*>;
+#define MPIRIC_WRAPPER(name, call, ...)                                                                      \
+    constexpr auto w_##name = &call<Posix::name __VA_OPT__(, ) __VA_ARGS__>;
+#define MPIRIC_BOTH_SIZES(name, ...) MPIRIC_WRAPPER(name, __VA_ARGS__) MPIRIC_WRAPPER(name##64, __VA_ARGS__)
+MPIRIC_BOTH_SIZES(fopen, open_stream)
+MPIRIC_BOTH_SIZES(open, open_path)
+MPIRIC_BOTH_SIZES(openat, open_at)
+MPIRIC_WRAPPER(close, on_descriptor, descriptor_closed)
+MPIRIC_WRAPPER(flock, on_descriptor, descriptor_locked, int)
+MPIRIC_WRAPPER(opendir, on_path, DIR*, const char*)
+MPIRIC_WRAPPER(read, read_next, void*, size_t)
+MPIRIC_WRAPPER(readv, read_next, const iovec*, int)
+MPIRIC_BOTH_SIZES(creat, create)
+MPIRIC_BOTH_SIZES(pread, read_at, void*, size_t)
+MPIRIC_BOTH_SIZES(pwrite, write_at, const void*, size_t)
+MPIRIC_BOTH_SIZES(lseek, seek)
+MPIRIC_WRAPPER(fsync, on_descriptor, descriptor_synced)
+MPIRIC_WRAPPER(fdatasync, on_descriptor, descriptor_synced)
+MPIRIC_BOTH_SIZES(ftruncate, on_path, int, int, off_t)
+MPIRIC_WRAPPER(unlink, on_path, int, const char*)
+MPIRIC_WRAPPER(rename, on_path, int, const char*, const char*)
+MPIRIC_WRAPPER(mkdir, on_path, int, const char*, mode_t)
+MPIRIC_WRAPPER(access, on_path, int, const char*, int)
+MPIRIC_WRAPPER(stat, on_path, int, const char*, struct stat*)
+MPIRIC_WRAPPER(stat64, on_path, int, const char*, struct stat64*)
+MPIRIC_WRAPPER(lstat, on_path, int, const char*, struct stat*)
+MPIRIC_WRAPPER(lstat64, on_path, int, const char*, struct stat64*)
+MPIRIC_BOTH_SIZES(preadv, read_at, const iovec*, int)
+MPIRIC_BOTH_SIZES(pwritev, write_at, const iovec*, int)
+MPIRIC_WRAPPER(fstat, on_descriptor, descriptor_asked, struct stat*)
+MPIRIC_WRAPPER(fstat64, on_descriptor, descriptor_asked, struct stat64*)
+MPIRIC_WRAPPER(statx, on_path, int, int, const char*, int, unsigned, struct statx*)
 // NOLINTBEGIN(bugprone-reserved-identifier): libc has called them so
-constexpr auto w___xstat = &on_path<Posix::__xstat, int, int, const char*, struct stat*>;
-constexpr auto w___xstat64 = &on_path<Posix::__xstat64, int, int, const char*, struct stat64*>;
-constexpr auto w___lxstat = &on_path<Posix::__lxstat, int, int, const char*, struct stat*>;
-constexpr auto w___lxstat64 = &on_path<Posix::__lxstat64, int, int, const char*, struct stat64*>;
-constexpr auto w___fxstat = &on_versioned<Posix::__fxstat, struct stat>;
-constexpr auto w___fxstat64 = &on_versioned<Posix::__fxstat64, struct stat64>;
+MPIRIC_WRAPPER(__xstat, on_path, int, int, const char*, struct stat*)
+MPIRIC_WRAPPER(__xstat64, on_path, int, int, const char*, struct stat64*)
+MPIRIC_WRAPPER(__lxstat, on_path, int, int, const char*, struct stat*)
+MPIRIC_WRAPPER(__lxstat64, on_path, int, int, const char*, struct stat64*)
+MPIRIC_WRAPPER(__fxstat, on_versioned, struct stat)
+MPIRIC_WRAPPER(__fxstat64, on_versioned, struct stat64)
 // NOLINTEND(bugprone-reserved-identifier)
-constexpr auto w_fcntl = &control<Posix::fcntl>;
-constexpr auto w_fcntl64 = &control<Posix::fcntl64>;
+MPIRIC_BOTH_SIZES(fcntl, control)
 
 void* const wrappers[posix_count] = {
 #define MPIRIC_WRAPPER_watched(wrapper) reinterpret_cast<void*>(wrapper)

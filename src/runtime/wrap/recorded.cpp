@@ -21,7 +21,7 @@ namespace mpiric {
 
 #define MPIRIC_HAND_program(name)                                                                            \
     {reinterpret_cast<void*>(&w_##name),                                                                     \
-     reinterpret_cast<void*>(&Profiled<Function::name, &w_##name, decltype(&P##name)>::call)}
+     reinterpret_cast<void*>(&Profiled<&w_##name, decltype(&P##name)>::call)}
 #define MPIRIC_HAND_library(name) {reinterpret_cast<void*>(&w_##name), nullptr}
 #define MPIRIC_CASE_by_hand(name, profiling)                                                                 \
     case Function::name:                                                                                     \

@@ -11,6 +11,13 @@
 
 namespace mpiric::wrap {
 
+/// To be called first where the PMPI_ name leads to the wrapper: a tool above us has called it, or a Fortran
+/// layer for the program.
+inline void enter_by_profiling_name(void* caller) noexcept {
+    thread.by_profiling_name = true;
+    thread.caller = caller;
+}
+
 /// The counting wrapper of a cheap local function.
 template <Function function, class Pointer> struct Counted;
 
@@ -21,7 +28,8 @@ struct Counted<function, Result (*)(Arguments...)> {
             [&](auto* next) MPIRIC_ALWAYS_INLINE { return next(arguments...); });
     }
     static Result by_profiling_name(Arguments... arguments) {
-        return wrap::by_profiling_name<function>(&by_name, arguments...);
+        enter_by_profiling_name(__builtin_return_address(0));
+        return by_name(arguments...);
     }
 };
 
@@ -45,51 +53,41 @@ struct Recorded<function, timing, Notes, Result (*)(Arguments...)> {
         }
     }
     static Result by_profiling_name(Arguments... arguments) {
-        return wrap::by_profiling_name<function>(&by_name, arguments...);
+        enter_by_profiling_name(__builtin_return_address(0));
+        return by_name(arguments...);
     }
 
   private:
     [[gnu::noinline]] static Result apart(Arguments... arguments) { return record(arguments...); }
     [[gnu::always_inline]] static Result record(Arguments... arguments) {
+        const auto call_next = [&](auto* next) MPIRIC_ALWAYS_INLINE { return next(arguments...); };
+        const auto tell = [&](auto& call)
+                              MPIRIC_ALWAYS_INLINE { Notes<function>::after(call, arguments...); };
+        if constexpr (timing == Timing::rare)
+            return intercept_rare<function, Pointer>(call_next, tell);
         Notes<function>::before(arguments...);
-        return intercept<function, timing, Pointer>(
-            [&](auto* next) MPIRIC_ALWAYS_INLINE { return next(arguments...); },
-            [&](auto& call) MPIRIC_ALWAYS_INLINE { Notes<function>::after(call, arguments...); });
+        return intercept<function, timing, Pointer>(call_next, tell);
     }
 };
 
-/// Whether a function gives a handle back, whose state its wrapper forgets at any depth.
-constexpr bool gives_handle_back(Function function) noexcept {
-    using enum Function;
-    return function == MPI_Comm_free || function == MPI_Comm_disconnect || function == MPI_Win_free ||
-           function == MPI_Type_free || function == MPI_Request_free || function == MPI_File_close;
-}
-
 /// The wrapper of the PMPI_ name of a function whose wrapper is written by hand.
-template <Function function, auto by_name, class Pointer> struct Profiled;
+template <auto by_name, class Pointer> struct Profiled;
 
-template <Function function, auto by_name, class Result, class... Arguments>
-struct Profiled<function, by_name, Result (*)(Arguments...)> {
+template <auto by_name, class Result, class... Arguments> struct Profiled<by_name, Result (*)(Arguments...)> {
     static Result call(Arguments... arguments) {
-        if constexpr (gives_handle_back(function)) {
-            thread.by_profiling_name = true;
-            thread.caller = __builtin_return_address(0);
-            return by_name(arguments...);
-        } else {
-            return by_profiling_name<function>(by_name, arguments...);
-        }
+        enter_by_profiling_name(__builtin_return_address(0));
+        return by_name(arguments...);
     }
 };
 
 /// MPI_Pcontrol.
-template <Function function, auto by_name, class Level>
-struct Profiled<function, by_name, int (*)(Level, ...)> {
+template <auto by_name, class Level> struct Profiled<by_name, int (*)(Level, ...)> {
     static int call(Level level, ...) {
         va_list arguments;
         va_start(arguments, level);
         auto* pointer = va_arg(arguments, const char*);
         va_end(arguments);
-        thread.by_profiling_name = true;
+        enter_by_profiling_name(__builtin_return_address(0));
         return by_name(level, pointer);
     }
 };

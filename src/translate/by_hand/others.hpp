@@ -11,31 +11,34 @@
 namespace mpiric::translate {
 namespace {
 
-// Codes of the library by their place: the program's number of it is that many behind its last one.
-std::vector<int> codes;
-std::mutex codes_changing;
+struct Codes {
+    /// Codes of the library by their place: the program's number of it is that many behind its last one.
+    std::vector<int> list;
+    std::mutex changing;
+};
+Codes codes;
 constexpr std::size_t most_codes = 1u << 20;  // MPICH makes a code for each place where an error happened
 
 }  // namespace
 
 inline int own_code(int code) {
-    const std::lock_guard held(codes_changing);
-    const auto found = std::find(codes.begin(), codes.end(), code);
-    if (found == codes.end() && codes.size() == most_codes)
+    const std::lock_guard held(codes.changing);
+    const auto found = std::find(codes.list.begin(), codes.list.end(), code);
+    if (found == codes.list.end() && codes.list.size() == most_codes)
         return program::ERR_OTHER;
-    const auto at = found - codes.begin();
-    if (found == codes.end())
-        codes.push_back(code);
+    const auto at = found - codes.list.begin();
+    if (found == codes.list.end())
+        codes.list.push_back(code);
     return program::ERR_LASTCODE + 1 + int(at);
 }
 inline int library_code(int own) {
-    const std::lock_guard held(codes_changing);
+    const std::lock_guard held(codes.changing);
     const long at = long(own) - program::ERR_LASTCODE - 1;
-    return at >= 0 && std::size_t(at) < codes.size() ? codes[std::size_t(at)] : invalid;
+    return at >= 0 && std::size_t(at) < codes.list.size() ? codes.list[std::size_t(at)] : invalid;
 }
 inline int last_code() {
-    const std::lock_guard held(codes_changing);
-    return program::ERR_LASTCODE + int(codes.size());
+    const std::lock_guard held(codes.changing);
+    return program::ERR_LASTCODE + int(codes.list.size());
 }
 
 static int t_MPI_Abort(PComm comm, int code) {

@@ -1,5 +1,5 @@
 // Parsing of marks: valid and malformed ones.
-#include "marks/mark.hpp"
+#include "marks/marks.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 // The number that identifies a run.
 #include "base/hash.hpp"
-#include "system/job.hpp"
+#include "system/process.hpp"
 
 #include <cstdlib>
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
 // The domain and package of a process, from trees like /sys.
-#include "system/seat.hpp"
+#include "system/process.hpp"
 
 #include <doctest/doctest.h>
 #include <filesystem>

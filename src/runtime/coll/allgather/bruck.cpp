@@ -39,11 +39,9 @@ template <int radix> int turn(const Team& team, const Group& group, char* data, 
 
 uint64_t scratch(const Workload& workload) { return 2 * gathering_scratch(workload); }
 
-MPIRIC_ALGORITHMS({Collective::allgather, "bruck_2", "Bruck et al. 1997", ReductionOrder::none, nullptr,
-                   scratch, on_row_of_all<turn<2>>},
-                  {Collective::allgather, "bruck_4", "Bruck et al. 1997", ReductionOrder::none,
-                   on_more_than<2>, scratch, on_row_of_all<turn<4>>},
-                  {Collective::allgather, "bruck_8", "Bruck et al. 1997", ReductionOrder::none,
-                   on_more_than<4>, scratch, on_row_of_all<turn<8>>})
+MPIRIC_ALGORITHMS(
+    {Collective::allgather, "bruck_2", "Bruck et al. 1997", nullptr, scratch, on_row_of_all<turn<2>>},
+    {Collective::allgather, "bruck_4", "Bruck et al. 1997", on_more_than<2>, scratch, on_row_of_all<turn<4>>},
+    {Collective::allgather, "bruck_8", "Bruck et al. 1997", on_more_than<4>, scratch, on_row_of_all<turn<8>>})
 
 }  // namespace mpiric::coll::allgather_bruck

@@ -33,9 +33,7 @@ int run(const Arguments& call) {
     });
 }
 
-MPIRIC_ALGORITHMS({Collective::allgather, "direct", "Goglin, Moreaud 2013", ReductionOrder::none,
-                   reads_directly, gathering_scratch, run},
-                  {Collective::allgatherv, "direct", "Goglin, Moreaud 2013", ReductionOrder::none,
-                   reads_directly, gathering_scratch, run})
+MPIRIC_ALGORITHMS_OF_BOTH(Collective::allgatherv, {Collective::allgather, "direct", "Goglin, Moreaud 2013",
+                                                   reads_directly, gathering_scratch, run})
 
 }  // namespace mpiric::coll::allgather_direct

@@ -5,7 +5,7 @@
 // Cost per leader for N nodes and blocks of m bytes: (p − p/N) mβ, and (N − 1) α around a ring, best for long
 // blocks; log₂ N α by recursive doubling, for powers of two, or α when all is sent at once, best for short
 // ones. Two copies in memory. Träff: Efficient Allgather for Regular SMP-Clusters. EuroPVM/MPI 2006.
-#include "coll/allgather/hierarchical.hpp"
+#include "coll/allgather/stages.hpp"
 
 #include "coll/suits.hpp"
 
@@ -74,18 +74,13 @@ bool suits(const Workload& workload) { return has_levels(workload) && workload.l
 bool suits_doubling(const Workload& workload) { return suits(workload) && is_power(workload.layout.nodes); }
 bool suits_linear(const Workload& workload) { return suits(workload) && workload.layout.nodes > 2; }
 
-MPIRIC_ALGORITHMS({Collective::allgather, "hierarchical", "Träff 2006", ReductionOrder::none, suits,
-                   gathering_scratch, run<ring_of_nodes>},
-                  {Collective::allgather, "hierarchical_doubling", "Träff 2006", ReductionOrder::none,
-                   suits_doubling, gathering_scratch, run<doubling_of_nodes>},
-                  {Collective::allgather, "hierarchical_linear", "Träff 2006", ReductionOrder::none,
-                   suits_linear, gathering_scratch, run<linear>},
-                  {Collective::allgatherv, "hierarchical", "Träff 2006", ReductionOrder::none, suits,
-                   gathering_scratch, run<ring_of_nodes>},
-                  {Collective::allgatherv, "hierarchical_doubling", "Träff 2006", ReductionOrder::none,
-                   suits_doubling, gathering_scratch, run<doubling_of_nodes>},
-                  {Collective::allgatherv, "hierarchical_linear", "Träff 2006", ReductionOrder::none,
-                   suits_linear, gathering_scratch, run<linear>})
+MPIRIC_ALGORITHMS_OF_BOTH(Collective::allgatherv,
+                          {Collective::allgather, "hierarchical", "Träff 2006", suits, gathering_scratch,
+                           run<ring_of_nodes>},
+                          {Collective::allgather, "hierarchical_doubling", "Träff 2006", suits_doubling,
+                           gathering_scratch, run<doubling_of_nodes>},
+                          {Collective::allgather, "hierarchical_linear", "Träff 2006", suits_linear,
+                           gathering_scratch, run<linear>})
 
 }  // namespace allgather_hierarchical
 }  // namespace mpiric::coll

@@ -41,17 +41,12 @@ template <int leaders> bool suits(const Workload& workload) {
            worth_dividing(workload.bytes * ranks / uint64_t(workload.layout.nodes));
 }
 
-MPIRIC_ALGORITHMS({Collective::allgather, "multi_lane", "Träff, Hunold 2020", ReductionOrder::none,
-                   suits<all_ranks>, gathering_scratch, run<all_ranks>},
-                  {Collective::allgather, "multi_lane_2", "Kandalla et al. 2009", ReductionOrder::none,
-                   suits<2>, gathering_scratch, run<2>},
-                  {Collective::allgather, "multi_lane_4", "Kandalla et al. 2009", ReductionOrder::none,
-                   suits<4>, gathering_scratch, run<4>},
-                  {Collective::allgatherv, "multi_lane", "Träff, Hunold 2020", ReductionOrder::none,
-                   suits<all_ranks>, gathering_scratch, run<all_ranks>},
-                  {Collective::allgatherv, "multi_lane_2", "Kandalla et al. 2009", ReductionOrder::none,
-                   suits<2>, gathering_scratch, run<2>},
-                  {Collective::allgatherv, "multi_lane_4", "Kandalla et al. 2009", ReductionOrder::none,
-                   suits<4>, gathering_scratch, run<4>})
+MPIRIC_ALGORITHMS_OF_BOTH(Collective::allgatherv,
+                          {Collective::allgather, "multi_lane", "Träff, Hunold 2020", suits<all_ranks>,
+                           gathering_scratch, run<all_ranks>},
+                          {Collective::allgather, "multi_lane_2", "Kandalla et al. 2009", suits<2>,
+                           gathering_scratch, run<2>},
+                          {Collective::allgather, "multi_lane_4", "Kandalla et al. 2009", suits<4>,
+                           gathering_scratch, run<4>})
 
 }  // namespace mpiric::coll::allgather_multi_lane

@@ -8,7 +8,7 @@
 // of a domain or package once for each of them instead of once for each rank. Katevenis, Ploumidis,
 // Marazakis: A Framework for Hierarchical Single-Copy MPI Collectives on Multicore Nodes. Cluster 2022;
 // Träff: Efficient Allgather for Regular SMP-Clusters. EuroPVM/MPI 2006.
-#include "coll/allgather/hierarchical.hpp"
+#include "coll/allgather/stages.hpp"
 #include "coll/gather/stages.hpp"
 #include "coll/suits.hpp"
 
@@ -30,13 +30,10 @@ bool suits_doubling(const Workload& workload) {
     return suits(workload) && workload.layout.nodes > 1 && is_power(workload.layout.nodes);
 }
 
-MPIRIC_ALGORITHMS({Collective::allgather, "multilevel", "Katevenis et al. 2022; Träff 2006",
-                   ReductionOrder::none, suits, gathering_scratch, run<ring_of_nodes>},
-                  {Collective::allgather, "multilevel_doubling", "Katevenis et al. 2022; Träff 2006",
-                   ReductionOrder::none, suits_doubling, gathering_scratch, run<doubling_of_nodes>},
-                  {Collective::allgatherv, "multilevel", "Katevenis et al. 2022; Träff 2006",
-                   ReductionOrder::none, suits, gathering_scratch, run<ring_of_nodes>},
-                  {Collective::allgatherv, "multilevel_doubling", "Katevenis et al. 2022; Träff 2006",
-                   ReductionOrder::none, suits_doubling, gathering_scratch, run<doubling_of_nodes>})
+MPIRIC_ALGORITHMS_OF_BOTH(Collective::allgatherv,
+                          {Collective::allgather, "multilevel", "Katevenis et al. 2022; Träff 2006", suits,
+                           gathering_scratch, run<ring_of_nodes>},
+                          {Collective::allgather, "multilevel_doubling", "Katevenis et al. 2022; Träff 2006",
+                           suits_doubling, gathering_scratch, run<doubling_of_nodes>})
 
 }  // namespace mpiric::coll::allgather_multilevel

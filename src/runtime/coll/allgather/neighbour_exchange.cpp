@@ -33,9 +33,8 @@ int meet_neighbours(const Team& team, const Group& group, char* data, const Bloc
 
 bool suits(const Workload& workload) { return workload.layout.size % 2 == 0 && workload.layout.size > 2; }
 
-MPIRIC_ALGORITHMS({Collective::allgather, "neighbour_exchange", "Chen et al. 2005", ReductionOrder::none,
-                   suits, gathering_scratch, on_row_of_all<meet_neighbours>},
-                  {Collective::allgatherv, "neighbour_exchange", "Chen et al. 2005", ReductionOrder::none,
-                   suits, gathering_scratch, on_row_of_all<meet_neighbours>})
+MPIRIC_ALGORITHMS_OF_BOTH(Collective::allgatherv,
+                          {Collective::allgather, "neighbour_exchange", "Chen et al. 2005", suits,
+                           gathering_scratch, on_row_of_all<meet_neighbours>})
 
 }  // namespace mpiric::coll::allgather_neighbour_exchange

@@ -24,10 +24,9 @@ namespace allgather_recursive_doubling {
 
 bool suits(const Workload& workload) { return is_power(workload.layout.size); }
 
-MPIRIC_ALGORITHMS({Collective::allgather, "recursive_doubling", "Thakur et al. 2005", ReductionOrder::none,
-                   suits, gathering_scratch, on_row_of_all<recursive_doubling_allgather>},
-                  {Collective::allgatherv, "recursive_doubling", "Thakur et al. 2005", ReductionOrder::none,
-                   suits, gathering_scratch, on_row_of_all<recursive_doubling_allgather>})
+MPIRIC_ALGORITHMS_OF_BOTH(Collective::allgatherv,
+                          {Collective::allgather, "recursive_doubling", "Thakur et al. 2005", suits,
+                           gathering_scratch, on_row_of_all<recursive_doubling_allgather>})
 
 }  // namespace allgather_recursive_doubling
 }  // namespace mpiric::coll

@@ -32,13 +32,10 @@ template <int radix> bool suits(const Workload& workload) {
     return multiplies_out(workload.layout.size, radix, radix / 2);
 }
 
-MPIRIC_ALGORITHMS({Collective::allgather, "recursive_multiplying_4", "Chilkuri et al. 2023",
-                   ReductionOrder::none, suits<4>, gathering_scratch, on_row_of_all<multiply<4>>},
-                  {Collective::allgather, "recursive_multiplying_8", "Chilkuri et al. 2023",
-                   ReductionOrder::none, suits<8>, gathering_scratch, on_row_of_all<multiply<8>>},
-                  {Collective::allgatherv, "recursive_multiplying_4", "Chilkuri et al. 2023",
-                   ReductionOrder::none, suits<4>, gathering_scratch, on_row_of_all<multiply<4>>},
-                  {Collective::allgatherv, "recursive_multiplying_8", "Chilkuri et al. 2023",
-                   ReductionOrder::none, suits<8>, gathering_scratch, on_row_of_all<multiply<8>>})
+MPIRIC_ALGORITHMS_OF_BOTH(Collective::allgatherv,
+                          {Collective::allgather, "recursive_multiplying_4", "Chilkuri et al. 2023", suits<4>,
+                           gathering_scratch, on_row_of_all<multiply<4>>},
+                          {Collective::allgather, "recursive_multiplying_8", "Chilkuri et al. 2023", suits<8>,
+                           gathering_scratch, on_row_of_all<multiply<8>>})
 
 }  // namespace mpiric::coll::allgather_recursive_multiplying

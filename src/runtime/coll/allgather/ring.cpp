@@ -20,10 +20,8 @@ int ring_allgather(const Team& team, const Group& group, char* data, const Block
 
 namespace allgather_ring {
 
-MPIRIC_ALGORITHMS({Collective::allgather, "ring", "Thakur et al. 2005", ReductionOrder::none, nullptr,
-                   gathering_scratch, on_row_of_all<ring_allgather>},
-                  {Collective::allgatherv, "ring", "Thakur et al. 2005", ReductionOrder::none, nullptr,
-                   gathering_scratch, on_row_of_all<ring_allgather>})
+MPIRIC_ALGORITHMS_OF_BOTH(Collective::allgatherv, {Collective::allgather, "ring", "Thakur et al. 2005",
+                                                   nullptr, gathering_scratch, on_row_of_all<ring_allgather>})
 
 }  // namespace allgather_ring
 }  // namespace mpiric::coll

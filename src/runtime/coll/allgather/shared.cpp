@@ -43,10 +43,8 @@ int run(const Arguments& call) {
         call, [&](char* data, const Blocks& blocks) { return shared_allgather(call.team, data, blocks); });
 }
 
-MPIRIC_ALGORITHMS({Collective::allgather, "shared", "Graham, Shipman 2008", ReductionOrder::none, on_one_node,
-                   gathering_scratch, run},
-                  {Collective::allgatherv, "shared", "Graham, Shipman 2008", ReductionOrder::none,
-                   on_one_node, gathering_scratch, run})
+MPIRIC_ALGORITHMS_OF_BOTH(Collective::allgatherv, {Collective::allgather, "shared", "Graham, Shipman 2008",
+                                                   on_one_node, gathering_scratch, run})
 
 }  // namespace allgather_shared
 }  // namespace mpiric::coll

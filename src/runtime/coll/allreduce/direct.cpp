@@ -75,9 +75,9 @@ int run(const Arguments& call) {
     return code;
 }
 
-MPIRIC_ALGORITHMS({Collective::allreduce, "direct", "Goglin, Moreaud 2013", ReductionOrder::fixed,
+MPIRIC_ALGORITHMS({Collective::allreduce, "direct", "Goglin, Moreaud 2013",
                    [](const Workload& workload) { return reads_directly(workload) && can_divide(workload); },
-                   [](const Workload& workload) { return piece_bytes + workload.span / workload.count; },
-                   run})
+                   [](const Workload& workload) { return piece_bytes + workload.span / workload.count; }, run,
+                   ReductionOrder::fixed})
 
 }  // namespace mpiric::coll::allreduce_direct

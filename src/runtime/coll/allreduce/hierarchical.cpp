@@ -5,7 +5,7 @@
 // multiplying, which is best where latency is long, or 2⌈log₂ N⌉ α + 2nβ by Rabenseifner's algorithm or a
 // ring, for N nodes instead of p ranks; and two copies in memory. Karonis et al.: Exploiting Hierarchy in
 // Parallel Computer Networks to Optimize Collective Operation Performance. IPDPS 2000.
-#include "coll/allreduce/hierarchical.hpp"
+#include "coll/allreduce/stages.hpp"
 
 #include "coll/suits.hpp"
 
@@ -21,17 +21,17 @@ bool suits_long(const Workload& workload) {
 }
 
 MPIRIC_ALGORITHMS(
-    {Collective::allreduce, "hierarchical", "Karonis et al. 2000", ReductionOrder::placement, suits,
-     whole_span, run<recursive_doubling>},
+    {Collective::allreduce, "hierarchical", "Karonis et al. 2000", suits, whole_span, run<recursive_doubling>,
+     ReductionOrder::placement},
     {Collective::allreduce, "hierarchical_multiplying_3", "Karonis et al. 2000; Chilkuri et al. 2023",
-     ReductionOrder::placement, suits_radix<suits, 3>, several_spans<3>, run<recursive_multiplying<3>>},
+     suits_radix<suits, 3>, several_spans<3>, run<recursive_multiplying<3>>, ReductionOrder::placement},
     {Collective::allreduce, "hierarchical_multiplying_4", "Karonis et al. 2000; Chilkuri et al. 2023",
-     ReductionOrder::placement, suits_radix<suits, 4>, several_spans<4>, run<recursive_multiplying<4>>},
+     suits_radix<suits, 4>, several_spans<4>, run<recursive_multiplying<4>>, ReductionOrder::placement},
     {Collective::allreduce, "hierarchical_multiplying_8", "Karonis et al. 2000; Chilkuri et al. 2023",
-     ReductionOrder::placement, suits_radix<suits, 8>, several_spans<8>, run<recursive_multiplying<8>>},
-    {Collective::allreduce, "hierarchical_rabenseifner", "Karonis et al. 2000; Rabenseifner 2004",
-     ReductionOrder::placement, suits_long, whole_span, run<rabenseifner>},
-    {Collective::allreduce, "hierarchical_ring", "Karonis et al. 2000; Patarasuk, Yuan 2009",
-     ReductionOrder::placement, suits_long, whole_span, run<ring>})
+     suits_radix<suits, 8>, several_spans<8>, run<recursive_multiplying<8>>, ReductionOrder::placement},
+    {Collective::allreduce, "hierarchical_rabenseifner", "Karonis et al. 2000; Rabenseifner 2004", suits_long,
+     whole_span, run<rabenseifner>, ReductionOrder::placement},
+    {Collective::allreduce, "hierarchical_ring", "Karonis et al. 2000; Patarasuk, Yuan 2009", suits_long,
+     whole_span, run<ring>, ReductionOrder::placement})
 
 }  // namespace mpiric::coll::allreduce_hierarchical

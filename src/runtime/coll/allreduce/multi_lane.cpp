@@ -8,7 +8,7 @@
 // Communication. CLUSTER 2020; Bayatpour et al.: Scalable Reduction Collectives with Data Partitioning-based
 // Multi-Leader Design. SC 2017.
 #include "coll/allgather/stages.hpp"
-#include "coll/reduce_scatter/in_lanes.hpp"
+#include "coll/reduce_scatter/stages.hpp"
 
 namespace mpiric::coll::allreduce_multi_lane {
 
@@ -25,11 +25,11 @@ template <int leaders> int run(const Arguments& call) {
     return shared_allgather(team, static_cast<char*>(call.receive), slices.times(reduction.geometry().size));
 }
 
-MPIRIC_ALGORITHMS({Collective::allreduce, "multi_lane", "Träff, Hunold 2020", ReductionOrder::placement,
-                   suits_in_lanes<all_ranks>, whole_span, run<all_ranks>},
-                  {Collective::allreduce, "multi_lane_2", "Bayatpour et al. 2017", ReductionOrder::placement,
-                   suits_in_lanes<2>, whole_span, run<2>},
-                  {Collective::allreduce, "multi_lane_4", "Bayatpour et al. 2017", ReductionOrder::placement,
-                   suits_in_lanes<4>, whole_span, run<4>})
+MPIRIC_ALGORITHMS({Collective::allreduce, "multi_lane", "Träff, Hunold 2020", suits_in_lanes<all_ranks>,
+                   whole_span, run<all_ranks>, ReductionOrder::placement},
+                  {Collective::allreduce, "multi_lane_2", "Bayatpour et al. 2017", suits_in_lanes<2>,
+                   whole_span, run<2>, ReductionOrder::placement},
+                  {Collective::allreduce, "multi_lane_4", "Bayatpour et al. 2017", suits_in_lanes<4>,
+                   whole_span, run<4>, ReductionOrder::placement})
 
 }  // namespace mpiric::coll::allreduce_multi_lane

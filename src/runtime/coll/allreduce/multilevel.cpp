@@ -8,7 +8,7 @@
 // border of each domain and package, however many ranks it has. Katevenis, Ploumidis, Marazakis: A Framework
 // for Hierarchical Single-Copy MPI Collectives on Multicore Nodes. Cluster 2022; Graham, Shipman: MPI Support
 // for Multi-core Architectures: Optimized Shared Memory Collectives. EuroPVM/MPI 2008.
-#include "coll/allreduce/hierarchical.hpp"
+#include "coll/allreduce/stages.hpp"
 #include "coll/suits.hpp"
 
 namespace mpiric::coll::allreduce_multilevel {
@@ -23,13 +23,13 @@ bool suits_long(const Workload& workload) {
     return suits(workload) && can_divide(workload) && workload.layout.nodes > 2;
 }
 
-MPIRIC_ALGORITHMS({Collective::allreduce, "multilevel", "Katevenis et al. 2022", ReductionOrder::placement,
-                   suits, whole_span, run<recursive_doubling>},
+MPIRIC_ALGORITHMS({Collective::allreduce, "multilevel", "Katevenis et al. 2022", suits, whole_span,
+                   run<recursive_doubling>, ReductionOrder::placement},
                   {Collective::allreduce, "multilevel_multiplying_4",
-                   "Katevenis et al. 2022; Chilkuri et al. 2023", ReductionOrder::placement,
-                   suits_radix<suits, 4>, several_spans<4>, run<recursive_multiplying<4>>},
+                   "Katevenis et al. 2022; Chilkuri et al. 2023", suits_radix<suits, 4>, several_spans<4>,
+                   run<recursive_multiplying<4>>, ReductionOrder::placement},
                   {Collective::allreduce, "multilevel_rabenseifner",
-                   "Katevenis et al. 2022; Rabenseifner 2004", ReductionOrder::placement, suits_long,
-                   whole_span, run<rabenseifner>})
+                   "Katevenis et al. 2022; Rabenseifner 2004", suits_long, whole_span, run<rabenseifner>,
+                   ReductionOrder::placement})
 
 }  // namespace mpiric::coll::allreduce_multilevel

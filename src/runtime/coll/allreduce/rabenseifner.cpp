@@ -4,7 +4,6 @@
 // Cost: 2 log₂ p α + 2 (p − 1)/p nβ + (p − 1)/p nγ. Best for middling and long vectors.
 // Rabenseifner: Optimization of Collective Reduction Operations. ICCS 2004.
 #include "coll/allgather/stages.hpp"
-#include "coll/allreduce/fold.hpp"
 #include "coll/allreduce/stages.hpp"
 #include "coll/reduce_scatter/stages.hpp"
 
@@ -21,8 +20,8 @@ int rabenseifner(const Reduction& reduction, const Group& group, char* data, MPI
 
 namespace allreduce_rabenseifner {
 
-MPIRIC_ALGORITHMS({Collective::allreduce, "rabenseifner", "Rabenseifner 2004", ReductionOrder::fixed,
-                   can_divide, whole_span, in_place_of_all<rabenseifner>})
+MPIRIC_ALGORITHMS({Collective::allreduce, "rabenseifner", "Rabenseifner 2004", can_divide, whole_span,
+                   in_place_of_all<rabenseifner>, ReductionOrder::fixed})
 
 }  // namespace allreduce_rabenseifner
 }  // namespace mpiric::coll

@@ -5,7 +5,6 @@
 // Cost: ⌈log₂ p⌉ (α + nβ + nγ), two messages more for the ranks beyond. Best for short vectors.
 // Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH. IJHPCA 19(1),
 // 2005.
-#include "coll/allreduce/fold.hpp"
 #include "coll/allreduce/stages.hpp"
 
 namespace mpiric::coll {
@@ -28,8 +27,8 @@ int recursive_doubling(const Reduction& reduction, const Group& group, char* dat
 
 namespace allreduce_recursive_doubling {
 
-MPIRIC_ALGORITHMS({Collective::allreduce, "recursive_doubling", "Thakur et al. 2005", ReductionOrder::fixed,
-                   nullptr, whole_span, in_place_of_all<recursive_doubling>})
+MPIRIC_ALGORITHMS({Collective::allreduce, "recursive_doubling", "Thakur et al. 2005", nullptr, whole_span,
+                   in_place_of_all<recursive_doubling>, ReductionOrder::fixed})
 
 }  // namespace allreduce_recursive_doubling
 }  // namespace mpiric::coll

@@ -17,8 +17,8 @@ int ring(const Reduction& reduction, const Group& group, char* data, MPI_Count c
 
 namespace allreduce_ring {
 
-MPIRIC_ALGORITHMS({Collective::allreduce, "ring", "Patarasuk, Yuan 2009", ReductionOrder::fixed, can_divide,
-                   whole_span, in_place_of_all<ring>})
+MPIRIC_ALGORITHMS({Collective::allreduce, "ring", "Patarasuk, Yuan 2009", can_divide, whole_span,
+                   in_place_of_all<ring>, ReductionOrder::fixed})
 
 }  // namespace allreduce_ring
 }  // namespace mpiric::coll

@@ -19,7 +19,7 @@ int run(const Arguments& call) {
                             slices.times(reduction.geometry().size));
 }
 
-MPIRIC_ALGORITHMS({Collective::allreduce, "shared_slices", "Jain et al. 2018", ReductionOrder::fixed,
-                   divides_on_node, nullptr, run})
+MPIRIC_ALGORITHMS({Collective::allreduce, "shared_slices", "Jain et al. 2018", divides_on_node, nullptr, run,
+                   ReductionOrder::fixed})
 
 }  // namespace mpiric::coll::allreduce_shared_slices

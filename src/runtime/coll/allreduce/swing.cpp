@@ -4,10 +4,9 @@
 // Cost: 2 log₂ p α + 2 (p − 1)/p nβ + (p − 1)/p nγ, with fewer crossings of links on rings and tori than
 // recursive halving. Best for middling and long vectors there. De Sensi, Bonato, Saam, Hoefler: Swing:
 // Short-cutting Rings for Higher Bandwidth Allreduce. NSDI 2024.
-#include "coll/reduce_scatter/swing.hpp"
+#include "coll/reduce_scatter/stages.hpp"
 
 #include "coll/allreduce/stages.hpp"
-#include "coll/reduce_scatter/stages.hpp"
 #include "coll/suits.hpp"
 
 #include <cstring>
@@ -60,7 +59,7 @@ int swing(const Reduction& reduction, const Group& group, char* data, MPI_Count 
 
 bool suits(const Workload& workload) { return can_divide(workload) && is_power(workload.layout.size); }
 
-MPIRIC_ALGORITHMS({Collective::allreduce, "swing", "De Sensi et al. 2024", ReductionOrder::fixed, suits,
-                   two_spans, in_place_of_all<swing>})
+MPIRIC_ALGORITHMS({Collective::allreduce, "swing", "De Sensi et al. 2024", suits, two_spans,
+                   in_place_of_all<swing>, ReductionOrder::fixed})
 
 }  // namespace mpiric::coll::allreduce_swing

@@ -52,11 +52,8 @@ template <int radix> int run(const Arguments& call) {
 
 uint64_t scratch(const Workload& workload) { return two_rows(workload) / 2 * 5; }
 
-MPIRIC_ALGORITHMS({Collective::alltoall, "bruck_2", "Bruck et al. 1997", ReductionOrder::none, nullptr,
-                   scratch, run<2>},
-                  {Collective::alltoall, "bruck_4", "Bruck et al. 1997", ReductionOrder::none,
-                   on_more_than<2>, scratch, run<4>},
-                  {Collective::alltoall, "bruck_8", "Bruck et al. 1997", ReductionOrder::none,
-                   on_more_than<4>, scratch, run<8>})
+MPIRIC_ALGORITHMS({Collective::alltoall, "bruck_2", "Bruck et al. 1997", nullptr, scratch, run<2>},
+                  {Collective::alltoall, "bruck_4", "Bruck et al. 1997", on_more_than<2>, scratch, run<4>},
+                  {Collective::alltoall, "bruck_8", "Bruck et al. 1997", on_more_than<4>, scratch, run<8>})
 
 }  // namespace mpiric::coll::alltoall_bruck

@@ -33,7 +33,6 @@ int run(const Arguments& call) {
     return read ? rows.end() : MPI_ERR_OTHER;
 }
 
-MPIRIC_ALGORITHMS({Collective::alltoall, "direct", "Goglin, Moreaud 2013", ReductionOrder::none,
-                   reads_directly, two_rows, run})
+MPIRIC_ALGORITHMS({Collective::alltoall, "direct", "Goglin, Moreaud 2013", reads_directly, two_rows, run})
 
 }  // namespace mpiric::coll::alltoall_direct

@@ -142,9 +142,9 @@ uint64_t scratch_together(const Workload& workload) {
            2 * workload.bytes * uint64_t(workload.layout.size * workload.layout.most_per_node);
 }
 
-MPIRIC_ALGORITHMS({Collective::alltoall, "hierarchical", "Träff, Rougier 2014", ReductionOrder::none, suits,
-                   scratch, run<in_turns>},
-                  {Collective::alltoall, "hierarchical_linear", "Träff, Rougier 2014", ReductionOrder::none,
-                   suits_linear, scratch_together, run<together>})
+MPIRIC_ALGORITHMS({Collective::alltoall, "hierarchical", "Träff, Rougier 2014", suits, scratch,
+                   run<in_turns>},
+                  {Collective::alltoall, "hierarchical_linear", "Träff, Rougier 2014", suits_linear,
+                   scratch_together, run<together>})
 
 }  // namespace mpiric::coll::alltoall_hierarchical

@@ -37,9 +37,8 @@ int run_packed(const Arguments& call) {
     return run(from_copy);
 }
 
-MPIRIC_ALGORITHMS({Collective::alltoall, "linear", "Hoefler et al. 2009", ReductionOrder::none, nullptr,
-                   two_rows, run_packed},
-                  {Collective::alltoallv, "linear", "Hoefler et al. 2009", ReductionOrder::none,
+MPIRIC_ALGORITHMS({Collective::alltoall, "linear", "Hoefler et al. 2009", nullptr, two_rows, run_packed},
+                  {Collective::alltoallv, "linear", "Hoefler et al. 2009",
                    [](const Workload& workload) { return !workload.in_place; }, nullptr, run})
 
 }  // namespace mpiric::coll::alltoall_linear

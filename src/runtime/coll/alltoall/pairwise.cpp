@@ -34,9 +34,7 @@ int run(const Arguments& call) {
     return MPI_SUCCESS;
 }
 
-MPIRIC_ALGORITHMS({Collective::alltoall, "pairwise", "Thakur et al. 2005", ReductionOrder::none, nullptr,
-                   nullptr, run},
-                  {Collective::alltoallv, "pairwise", "Thakur et al. 2005", ReductionOrder::none, nullptr,
-                   nullptr, run})
+MPIRIC_ALGORITHMS_OF_BOTH(Collective::alltoallv,
+                          {Collective::alltoall, "pairwise", "Thakur et al. 2005", nullptr, nullptr, run})
 
 }  // namespace mpiric::coll::alltoall_pairwise

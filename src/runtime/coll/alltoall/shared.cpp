@@ -36,7 +36,6 @@ int run(const Arguments& call) {
     return rows.end();
 }
 
-MPIRIC_ALGORITHMS({Collective::alltoall, "shared", "Graham, Shipman 2008", ReductionOrder::none, on_one_node,
-                   two_rows, run})
+MPIRIC_ALGORITHMS({Collective::alltoall, "shared", "Graham, Shipman 2008", on_one_node, two_rows, run})
 
 }  // namespace mpiric::coll::alltoall_shared

@@ -1,8 +1,8 @@
 // Alltoall: the arguments of alltoall and alltoallv in the form that its algorithms need.
 #pragma once
 
+#include "coll/blocks.hpp"
 #include "coll/buffers.hpp"
-#include "coll/rank_blocks.hpp"
 
 namespace mpiric::coll {
 

@@ -31,12 +31,11 @@ template <int radix> int run(const Arguments& call) {
     return dissemination(call.team, call.team.everyone(), radix);
 }
 
-MPIRIC_ALGORITHMS({Collective::barrier, "dissemination", "Hensgen et al. 1988", ReductionOrder::none, nullptr,
-                   nullptr, run<2>},
-                  {Collective::barrier, "dissemination_4", "Hoefler et al. 2006", ReductionOrder::none,
-                   on_more_than<2>, nullptr, run<4>},
-                  {Collective::barrier, "dissemination_8", "Hoefler et al. 2006", ReductionOrder::none,
-                   on_more_than<4>, nullptr, run<8>})
+MPIRIC_ALGORITHMS({Collective::barrier, "dissemination", "Hensgen et al. 1988", nullptr, nullptr, run<2>},
+                  {Collective::barrier, "dissemination_4", "Hoefler et al. 2006", on_more_than<2>, nullptr,
+                   run<4>},
+                  {Collective::barrier, "dissemination_8", "Hoefler et al. 2006", on_more_than<4>, nullptr,
+                   run<8>})
 
 }  // namespace barrier_dissemination
 }  // namespace mpiric::coll

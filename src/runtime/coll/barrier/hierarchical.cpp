@@ -41,10 +41,8 @@ namespace barrier_hierarchical {
 
 template <int radix> int run(const Arguments& call) { return hierarchical_barrier(call.team, radix); }
 
-MPIRIC_ALGORITHMS({Collective::barrier, "hierarchical", "Karonis et al. 2000", ReductionOrder::none,
-                   has_levels, nullptr, run<2>},
+MPIRIC_ALGORITHMS({Collective::barrier, "hierarchical", "Karonis et al. 2000", has_levels, nullptr, run<2>},
                   {Collective::barrier, "hierarchical_4", "Karonis et al. 2000; Hoefler et al. 2006",
-                   ReductionOrder::none,
                    [](const Workload& workload) { return has_levels(workload) && workload.layout.nodes > 2; },
                    nullptr, run<4>})
 

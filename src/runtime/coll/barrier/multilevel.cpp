@@ -34,9 +34,8 @@ template <int radix> int run(const Arguments& call) {
 }
 
 MPIRIC_ALGORITHMS(
-    {Collective::barrier, "multilevel", "Katevenis et al. 2022", ReductionOrder::none, has_memory_levels,
-     nullptr, run<2>},
-    {Collective::barrier, "multilevel_4", "Katevenis et al. 2022; Hoefler et al. 2006", ReductionOrder::none,
+    {Collective::barrier, "multilevel", "Katevenis et al. 2022", has_memory_levels, nullptr, run<2>},
+    {Collective::barrier, "multilevel_4", "Katevenis et al. 2022; Hoefler et al. 2006",
      [](const Workload& workload) { return has_memory_levels(workload) && workload.layout.nodes > 2; },
      nullptr, run<4>})
 

@@ -21,8 +21,7 @@ int run(const Arguments& call) {
     return MPI_SUCCESS;
 }
 
-MPIRIC_ALGORITHMS({Collective::barrier, "shared", "Graham, Shipman 2008", ReductionOrder::none, on_one_node,
-                   nullptr, run})
+MPIRIC_ALGORITHMS({Collective::barrier, "shared", "Graham, Shipman 2008", on_one_node, nullptr, run})
 
 }  // namespace barrier_shared
 }  // namespace mpiric::coll

@@ -3,7 +3,7 @@
 //
 // Cost: (⌈log₂ p⌉ + n/s)(2α + 2sβ) for segments of s bytes. Best for long messages on many ranks.
 // Pješivac-Grbović et al.: Performance Analysis of MPI Collective Operations. Cluster Computing 10, 2007.
-#include "coll/bcast/pipeline.hpp"
+#include "coll/bcast/stages.hpp"
 
 namespace mpiric::coll::bcast_binary_tree {
 
@@ -13,7 +13,7 @@ template <uint64_t segment> int run(const Arguments& call) {
 
 bool suits(const Workload& workload) { return workload.bytes > 16384 && workload.layout.size > 3; }
 
-MPIRIC_ALGORITHMS({Collective::bcast, "binary_tree_16k", "Pješivac-Grbović et al. 2007", ReductionOrder::none,
-                   suits, packed_bytes, run<16384>})
+MPIRIC_ALGORITHMS({Collective::bcast, "binary_tree_16k", "Pješivac-Grbović et al. 2007", suits, packed_bytes,
+                   run<16384>})
 
 }  // namespace mpiric::coll::bcast_binary_tree

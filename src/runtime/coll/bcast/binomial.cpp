@@ -21,8 +21,7 @@ int binomial(const Message& message, const Group& group, int root) noexcept {
 
 namespace bcast_binomial {
 
-MPIRIC_ALGORITHMS({Collective::bcast, "binomial", "Thakur et al. 2005", ReductionOrder::none, nullptr,
-                   nullptr, bcast_by<binomial>})
+MPIRIC_ALGORITHMS({Collective::bcast, "binomial", "Thakur et al. 2005", nullptr, nullptr, bcast_by<binomial>})
 
 }  // namespace bcast_binomial
 }  // namespace mpiric::coll

@@ -4,7 +4,7 @@
 // Cost: (p − 2 + n/s)(α + sβ) for segments of s bytes. Best for long messages on few ranks.
 // Träff, Ripke: Optimal Broadcast for Fully Connected Processor-Node Networks. JPDC 68(7), 2008 (as the
 // base).
-#include "coll/bcast/pipeline.hpp"
+#include "coll/bcast/stages.hpp"
 
 namespace mpiric::coll::bcast_chain {
 
@@ -14,9 +14,9 @@ template <uint64_t segment> int run(const Arguments& call) {
 
 template <uint64_t segment> bool suits(const Workload& workload) { return workload.bytes > segment; }
 
-MPIRIC_ALGORITHMS({Collective::bcast, "chain_16k", "Träff, Ripke 2008", ReductionOrder::none, suits<16384>,
-                   packed_bytes, run<16384>},
-                  {Collective::bcast, "chain_128k", "Träff, Ripke 2008", ReductionOrder::none, suits<131072>,
-                   packed_bytes, run<131072>})
+MPIRIC_ALGORITHMS({Collective::bcast, "chain_16k", "Träff, Ripke 2008", suits<16384>, packed_bytes,
+                   run<16384>},
+                  {Collective::bcast, "chain_128k", "Träff, Ripke 2008", suits<131072>, packed_bytes,
+                   run<131072>})
 
 }  // namespace mpiric::coll::bcast_chain

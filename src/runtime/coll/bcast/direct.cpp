@@ -33,7 +33,6 @@ int run(const Arguments& call) {
     });
 }
 
-MPIRIC_ALGORITHMS({Collective::bcast, "direct", "Goglin, Moreaud 2013", ReductionOrder::none, reads_directly,
-                   packed_bytes, run})
+MPIRIC_ALGORITHMS({Collective::bcast, "direct", "Goglin, Moreaud 2013", reads_directly, packed_bytes, run})
 
 }  // namespace mpiric::coll::bcast_direct

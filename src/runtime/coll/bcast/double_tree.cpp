@@ -4,7 +4,7 @@
 // Cost: about 2⌈log₂ p⌉ α + nβ + terms of √(nαβ log p). Best for long messages on many ranks.
 // Sanders, Speck, Träff: Two-tree Algorithms for Full Bandwidth Broadcast, Reduction and Scan. Parallel
 // Computing 35(12), 2009.
-#include "coll/bcast/pipeline.hpp"
+#include "coll/bcast/stages.hpp"
 
 #include <bit>
 
@@ -66,7 +66,7 @@ template <uint64_t segment> int run(const Arguments& call) {
 
 bool suits(const Workload& workload) { return workload.bytes > 16384 && workload.layout.size > 3; }
 
-MPIRIC_ALGORITHMS({Collective::bcast, "double_tree_16k", "Sanders et al. 2009", ReductionOrder::none, suits,
-                   packed_bytes, run<16384>})
+MPIRIC_ALGORITHMS({Collective::bcast, "double_tree_16k", "Sanders et al. 2009", suits, packed_bytes,
+                   run<16384>})
 
 }  // namespace mpiric::coll::bcast_double_tree

@@ -6,7 +6,7 @@
 // latency is long), and two copies in memory; each network link carries the message once. Karonis et al.:
 // Exploiting Hierarchy in Parallel Computer Networks to Optimize Collective Operation Performance. IPDPS
 // 2000.
-#include "coll/bcast/hierarchical.hpp"
+#include "coll/bcast/stages.hpp"
 
 #include "coll/suits.hpp"
 
@@ -31,17 +31,16 @@ bool suits_doubling(const Workload& workload) {
 }
 
 MPIRIC_ALGORITHMS(
-    {Collective::bcast, "hierarchical", "Karonis et al. 2000", ReductionOrder::none, has_levels, packed_bytes,
-     run<binomial>},
+    {Collective::bcast, "hierarchical", "Karonis et al. 2000", has_levels, packed_bytes, run<binomial>},
     {Collective::bcast, "hierarchical_knomial_4", "Karonis et al. 2000; Chilkuri et al. 2023",
-     ReductionOrder::none, on_more_nodes<2>, packed_bytes, run<knomial<4>>},
+     on_more_nodes<2>, packed_bytes, run<knomial<4>>},
     {Collective::bcast, "hierarchical_knomial_8", "Karonis et al. 2000; Chilkuri et al. 2023",
-     ReductionOrder::none, on_more_nodes<4>, packed_bytes, run<knomial<8>>},
+     on_more_nodes<4>, packed_bytes, run<knomial<8>>},
     {Collective::bcast, "hierarchical_scatter_allgather", "Karonis et al. 2000; Barnett et al. 1994",
-     ReductionOrder::none, suits_long, packed_bytes, run_long<scatter_allgather>},
+     suits_long, packed_bytes, run_long<scatter_allgather>},
     {Collective::bcast, "hierarchical_scatter_recursive_doubling", "Karonis et al. 2000; Thakur et al. 2005",
-     ReductionOrder::none, suits_doubling, packed_bytes, run_long<scatter_recursive_doubling>},
-    {Collective::bcast, "hierarchical_chain", "Karonis et al. 2000; Träff, Ripke 2008", ReductionOrder::none,
+     suits_doubling, packed_bytes, run_long<scatter_recursive_doubling>},
+    {Collective::bcast, "hierarchical_chain", "Karonis et al. 2000; Träff, Ripke 2008",
      [](const Workload& workload) { return has_levels(workload) && workload.bytes > chain_segment; },
      packed_bytes, bcast_chain_of_nodes<shared_bcast>})
 

@@ -41,11 +41,9 @@ template <int leaders> bool suits(const Workload& workload) {
     return has_leaders<leaders>(workload) && worth_dividing(workload.bytes);
 }
 
-MPIRIC_ALGORITHMS({Collective::bcast, "multi_lane", "Träff, Hunold 2020", ReductionOrder::none,
-                   suits<all_ranks>, packed_bytes, run<all_ranks>},
-                  {Collective::bcast, "multi_lane_2", "Träff, Hunold 2020", ReductionOrder::none, suits<2>,
-                   packed_bytes, run<2>},
-                  {Collective::bcast, "multi_lane_4", "Träff, Hunold 2020", ReductionOrder::none, suits<4>,
-                   packed_bytes, run<4>})
+MPIRIC_ALGORITHMS({Collective::bcast, "multi_lane", "Träff, Hunold 2020", suits<all_ranks>, packed_bytes,
+                   run<all_ranks>},
+                  {Collective::bcast, "multi_lane_2", "Träff, Hunold 2020", suits<2>, packed_bytes, run<2>},
+                  {Collective::bcast, "multi_lane_4", "Träff, Hunold 2020", suits<4>, packed_bytes, run<4>})
 
 }  // namespace mpiric::coll::bcast_multi_lane

@@ -8,7 +8,7 @@
 // package once for each of them instead of once for each rank. Katevenis, Ploumidis, Marazakis: A Framework
 // for Hierarchical Single-Copy MPI Collectives on Multicore Nodes. Cluster 2022; Graham, Shipman: MPI Support
 // for Multi-core Architectures: Optimized Shared Memory Collectives. EuroPVM/MPI 2008.
-#include "coll/bcast/hierarchical.hpp"
+#include "coll/bcast/stages.hpp"
 #include "coll/board.hpp"
 #include "coll/suits.hpp"
 
@@ -42,18 +42,19 @@ namespace bcast_multilevel {
 
 template <BcastTree tree> constexpr auto run = bcast_nodes_by<multilevel_bcast, tree>;
 
-MPIRIC_ALGORITHMS(
-    {Collective::bcast, "multilevel", "Katevenis et al. 2022", ReductionOrder::none, has_memory_levels,
-     packed_bytes, run<binomial>},
-    {Collective::bcast, "multilevel_knomial_4", "Katevenis et al. 2022; Chilkuri et al. 2023",
-     ReductionOrder::none,
-     [](const Workload& workload) { return has_memory_levels(workload) && workload.layout.nodes > 2; },
-     packed_bytes, run<knomial<4>>},
-    {Collective::bcast, "multilevel_chain", "Katevenis et al. 2022; Träff, Ripke 2008", ReductionOrder::none,
-     [](const Workload& workload) {
-         return has_memory_levels(workload) && workload.layout.nodes > 1 && workload.bytes > chain_segment;
-     },
-     packed_bytes, bcast_chain_of_nodes<multilevel_bcast>})
+MPIRIC_ALGORITHMS({Collective::bcast, "multilevel", "Katevenis et al. 2022", has_memory_levels, packed_bytes,
+                   run<binomial>},
+                  {Collective::bcast, "multilevel_knomial_4", "Katevenis et al. 2022; Chilkuri et al. 2023",
+                   [](const Workload& workload) {
+                       return has_memory_levels(workload) && workload.layout.nodes > 2;
+                   },
+                   packed_bytes, run<knomial<4>>},
+                  {Collective::bcast, "multilevel_chain", "Katevenis et al. 2022; Träff, Ripke 2008",
+                   [](const Workload& workload) {
+                       return has_memory_levels(workload) && workload.layout.nodes > 1 &&
+                              workload.bytes > chain_segment;
+                   },
+                   packed_bytes, bcast_chain_of_nodes<multilevel_bcast>})
 
 }  // namespace bcast_multilevel
 }  // namespace mpiric::coll

@@ -60,10 +60,10 @@ bool suits(const Workload& workload) {
 
 bool suits_doubling(const Workload& workload) { return suits(workload) && is_power(workload.layout.size); }
 
-MPIRIC_ALGORITHMS({Collective::bcast, "scatter_allgather", "Barnett et al. 1994", ReductionOrder::none, suits,
-                   packed_bytes, run<scatter_allgather>},
-                  {Collective::bcast, "scatter_recursive_doubling", "Thakur et al. 2005",
-                   ReductionOrder::none, suits_doubling, packed_bytes, run<scatter_recursive_doubling>})
+MPIRIC_ALGORITHMS({Collective::bcast, "scatter_allgather", "Barnett et al. 1994", suits, packed_bytes,
+                   run<scatter_allgather>},
+                  {Collective::bcast, "scatter_recursive_doubling", "Thakur et al. 2005", suits_doubling,
+                   packed_bytes, run<scatter_recursive_doubling>})
 
 }  // namespace bcast_scatter_allgather
 }  // namespace mpiric::coll

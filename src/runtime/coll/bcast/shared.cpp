@@ -35,8 +35,7 @@ int run(const Arguments& call) {
     });
 }
 
-MPIRIC_ALGORITHMS({Collective::bcast, "shared", "Graham, Shipman 2008", ReductionOrder::none, on_one_node,
-                   packed_bytes, run})
+MPIRIC_ALGORITHMS({Collective::bcast, "shared", "Graham, Shipman 2008", on_one_node, packed_bytes, run})
 
 }  // namespace bcast_shared
 }  // namespace mpiric::coll

@@ -20,7 +20,6 @@ int run(const Arguments& call) {
     });
 }
 
-MPIRIC_ALGORITHMS({Collective::gather, "binomial", "Thakur et al. 2005", ReductionOrder::none, nullptr,
-                   all_blocks, run})
+MPIRIC_ALGORITHMS({Collective::gather, "binomial", "Thakur et al. 2005", nullptr, all_blocks, run})
 
 }  // namespace mpiric::coll::gather_binomial

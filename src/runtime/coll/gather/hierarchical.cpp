@@ -42,7 +42,6 @@ int run(const Arguments& call) {
     return MPI_SUCCESS;
 }
 
-MPIRIC_ALGORITHMS({Collective::gather, "hierarchical", "Karonis et al. 2000", ReductionOrder::none,
-                   has_levels, all_blocks, run})
+MPIRIC_ALGORITHMS({Collective::gather, "hierarchical", "Karonis et al. 2000", has_levels, all_blocks, run})
 
 }  // namespace mpiric::coll::gather_hierarchical

@@ -2,8 +2,8 @@
 //
 // Cost: α + (p − 1) mβ at the root. Best for long blocks and few ranks; the form for uneven blocks.
 // Thakur, Gropp: Improving the Performance of Collective Operations in MPICH. EuroPVM/MPI 2003.
+#include "coll/blocks.hpp"
 #include "coll/buffers.hpp"
-#include "coll/rank_blocks.hpp"
 
 namespace mpiric::coll::gather_linear {
 
@@ -23,9 +23,7 @@ int run(const Arguments& call) {
     return coming.wait();
 }
 
-MPIRIC_ALGORITHMS({Collective::gather, "linear", "Thakur, Gropp 2003", ReductionOrder::none, nullptr, nullptr,
-                   run},
-                  {Collective::gatherv, "linear", "Thakur, Gropp 2003", ReductionOrder::none, nullptr,
-                   nullptr, run})
+MPIRIC_ALGORITHMS_OF_BOTH(Collective::gatherv,
+                          {Collective::gather, "linear", "Thakur, Gropp 2003", nullptr, nullptr, run})
 
 }  // namespace mpiric::coll::gather_linear

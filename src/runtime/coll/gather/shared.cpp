@@ -61,8 +61,7 @@ int run(const Arguments& call) {
     return row.store();
 }
 
-MPIRIC_ALGORITHMS({Collective::gather, "shared", "Graham, Shipman 2008", ReductionOrder::none, on_one_node,
-                   all_blocks, run})
+MPIRIC_ALGORITHMS({Collective::gather, "shared", "Graham, Shipman 2008", on_one_node, all_blocks, run})
 
 }  // namespace gather_shared
 }  // namespace mpiric::coll

@@ -4,7 +4,7 @@
 // Cost: (⌈log₂ p⌉ + n/s)(2α + 2sβ + 2sγ) for segments of s bytes. Best for long vectors on many ranks.
 // Commutative operations only. Pješivac-Grbović et al.: Performance Analysis of MPI Collective Operations.
 // Cluster Computing 10, 2007.
-#include "coll/reduce/pipeline.hpp"
+#include "coll/reduce/stages.hpp"
 
 namespace mpiric::coll::reduce_binary_tree {
 
@@ -14,7 +14,7 @@ template <uint64_t segment> int run(const Arguments& call) {
 
 bool suits(const Workload& workload) { return has_segments<16384>(workload) && workload.layout.size > 3; }
 
-MPIRIC_ALGORITHMS({Collective::reduce, "binary_tree_16k", "Pješivac-Grbović et al. 2007",
-                   ReductionOrder::fixed, suits, copy_and_segments<16384>, run<16384>})
+MPIRIC_ALGORITHMS({Collective::reduce, "binary_tree_16k", "Pješivac-Grbović et al. 2007", suits,
+                   copy_and_segments<16384>, run<16384>, ReductionOrder::fixed})
 
 }  // namespace mpiric::coll::reduce_binary_tree

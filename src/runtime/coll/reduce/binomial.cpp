@@ -33,8 +33,8 @@ int binomial_reduce(const Reduction& reduction, const Group& group, int root, ch
 
 namespace reduce_binomial {
 
-MPIRIC_ALGORITHMS({Collective::reduce, "binomial", "Thakur et al. 2005", ReductionOrder::fixed, nullptr,
-                   two_spans, on_a_copy_of_all<binomial_reduce>})
+MPIRIC_ALGORITHMS({Collective::reduce, "binomial", "Thakur et al. 2005", nullptr, two_spans,
+                   on_a_copy_of_all<binomial_reduce>, ReductionOrder::fixed})
 
 }  // namespace reduce_binomial
 }  // namespace mpiric::coll

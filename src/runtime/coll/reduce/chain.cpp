@@ -4,7 +4,7 @@
 // Cost: (p − 2 + n/s)(α + sβ + sγ) for segments of s bytes. Best for long vectors on few ranks. Commutative
 // operations only. Pješivac-Grbović et al.: Performance Analysis of MPI Collective Operations. Cluster
 // Computing 10, 2007.
-#include "coll/reduce/pipeline.hpp"
+#include "coll/reduce/stages.hpp"
 
 namespace mpiric::coll::reduce_chain {
 
@@ -12,9 +12,9 @@ template <uint64_t segment> int run(const Arguments& call) {
     return reduce_pipeline(call, chain_of(call), segment);
 }
 
-MPIRIC_ALGORITHMS({Collective::reduce, "chain_16k", "Pješivac-Grbović et al. 2007", ReductionOrder::fixed,
-                   has_segments<16384>, copy_and_segments<16384>, run<16384>},
-                  {Collective::reduce, "chain_128k", "Pješivac-Grbović et al. 2007", ReductionOrder::fixed,
-                   has_segments<131072>, copy_and_segments<131072>, run<131072>})
+MPIRIC_ALGORITHMS({Collective::reduce, "chain_16k", "Pješivac-Grbović et al. 2007", has_segments<16384>,
+                   copy_and_segments<16384>, run<16384>, ReductionOrder::fixed},
+                  {Collective::reduce, "chain_128k", "Pješivac-Grbović et al. 2007", has_segments<131072>,
+                   copy_and_segments<131072>, run<131072>, ReductionOrder::fixed})
 
 }  // namespace mpiric::coll::reduce_chain

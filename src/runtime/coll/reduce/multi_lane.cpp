@@ -8,7 +8,7 @@
 // Multi-Leader Design. SC 2017.
 #include "coll/gather/stages.hpp"
 #include "coll/reduce/stages.hpp"
-#include "coll/reduce_scatter/in_lanes.hpp"
+#include "coll/reduce_scatter/stages.hpp"
 
 namespace mpiric::coll::reduce_multi_lane {
 
@@ -29,11 +29,11 @@ template <int leaders> int run(const Arguments& call) {
     });
 }
 
-MPIRIC_ALGORITHMS({Collective::reduce, "multi_lane", "Träff, Hunold 2020", ReductionOrder::placement,
-                   suits_in_lanes<all_ranks>, two_spans, run<all_ranks>},
-                  {Collective::reduce, "multi_lane_2", "Bayatpour et al. 2017", ReductionOrder::placement,
-                   suits_in_lanes<2>, two_spans, run<2>},
-                  {Collective::reduce, "multi_lane_4", "Bayatpour et al. 2017", ReductionOrder::placement,
-                   suits_in_lanes<4>, two_spans, run<4>})
+MPIRIC_ALGORITHMS({Collective::reduce, "multi_lane", "Träff, Hunold 2020", suits_in_lanes<all_ranks>,
+                   two_spans, run<all_ranks>, ReductionOrder::placement},
+                  {Collective::reduce, "multi_lane_2", "Bayatpour et al. 2017", suits_in_lanes<2>, two_spans,
+                   run<2>, ReductionOrder::placement},
+                  {Collective::reduce, "multi_lane_4", "Bayatpour et al. 2017", suits_in_lanes<4>, two_spans,
+                   run<4>, ReductionOrder::placement})
 
 }  // namespace mpiric::coll::reduce_multi_lane

@@ -9,7 +9,7 @@
 // 2022; Graham, Shipman: MPI Support for Multi-core Architectures: Optimized Shared Memory Collectives.
 // EuroPVM/MPI 2008.
 #include "coll/board.hpp"
-#include "coll/reduce/hierarchical.hpp"
+#include "coll/reduce/stages.hpp"
 #include "coll/suits.hpp"
 
 #include <algorithm>
@@ -100,11 +100,11 @@ int multilevel_reduce(const Reduction& reduction, int root, const void* input, v
 
 namespace reduce_multilevel {
 
-MPIRIC_ALGORITHMS({Collective::reduce, "multilevel", "Katevenis et al. 2022", ReductionOrder::placement,
+MPIRIC_ALGORITHMS({Collective::reduce, "multilevel", "Katevenis et al. 2022",
                    [](const Workload& workload) {
                        return has_memory_levels(workload) && levels_join(workload) && elements_fit(workload);
                    },
-                   two_spans, reduce_nodes<multilevel_reduce>})
+                   two_spans, reduce_nodes<multilevel_reduce>, ReductionOrder::placement})
 
 }  // namespace reduce_multilevel
 }  // namespace mpiric::coll

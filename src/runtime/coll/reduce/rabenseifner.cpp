@@ -3,7 +3,6 @@
 //
 // Cost: 2 log₂ p α + 2 (p − 1)/p nβ + (p − 1)/p nγ. Best for middling and long vectors.
 // Rabenseifner: Optimization of Collective Reduction Operations. ICCS 2004.
-#include "coll/allreduce/fold.hpp"
 #include "coll/allreduce/stages.hpp"
 #include "coll/reduce/stages.hpp"
 #include "coll/reduce_scatter/stages.hpp"
@@ -42,8 +41,8 @@ int rabenseifner_reduce(const Reduction& reduction, const Group& group, int root
 
 namespace reduce_rabenseifner {
 
-MPIRIC_ALGORITHMS({Collective::reduce, "rabenseifner", "Rabenseifner 2004", ReductionOrder::fixed, can_divide,
-                   two_spans, on_a_copy_of_all<rabenseifner_reduce>})
+MPIRIC_ALGORITHMS({Collective::reduce, "rabenseifner", "Rabenseifner 2004", can_divide, two_spans,
+                   on_a_copy_of_all<rabenseifner_reduce>, ReductionOrder::fixed})
 
 }  // namespace reduce_rabenseifner
 }  // namespace mpiric::coll

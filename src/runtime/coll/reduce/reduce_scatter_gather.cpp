@@ -26,7 +26,7 @@ int run(const Arguments& call) {
     });
 }
 
-MPIRIC_ALGORITHMS({Collective::reduce, "reduce_scatter_gather", "Rabenseifner 2004", ReductionOrder::fixed,
-                   can_divide, two_spans, run})
+MPIRIC_ALGORITHMS({Collective::reduce, "reduce_scatter_gather", "Rabenseifner 2004", can_divide, two_spans,
+                   run, ReductionOrder::fixed})
 
 }  // namespace mpiric::coll::reduce_reduce_scatter_gather

@@ -47,8 +47,8 @@ int run(const Arguments& call) {
                          call.receive_count);
 }
 
-MPIRIC_ALGORITHMS({Collective::reduce, "shared", "Graham, Shipman 2008", ReductionOrder::fixed,
-                   reduces_on_node, nullptr, run})
+MPIRIC_ALGORITHMS({Collective::reduce, "shared", "Graham, Shipman 2008", reduces_on_node, nullptr, run,
+                   ReductionOrder::fixed})
 
 }  // namespace reduce_shared
 }  // namespace mpiric::coll

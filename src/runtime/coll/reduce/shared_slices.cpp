@@ -18,7 +18,7 @@ int run(const Arguments& call) {
     });
 }
 
-MPIRIC_ALGORITHMS({Collective::reduce, "shared_slices", "Jain et al. 2018", ReductionOrder::fixed,
-                   divides_on_node, whole_span, run})
+MPIRIC_ALGORITHMS({Collective::reduce, "shared_slices", "Jain et al. 2018", divides_on_node, whole_span, run,
+                   ReductionOrder::fixed})
 
 }  // namespace mpiric::coll::reduce_shared_slices

@@ -51,17 +51,12 @@ uint64_t scratch(const Workload& workload) {
                : workload.span * (nodes + 1);
 }
 
-MPIRIC_ALGORITHMS({Collective::reduce_scatter_block, "hierarchical", "Karonis et al. 2000",
-                   ReductionOrder::placement, suits_halving, scratch, run<recursive_halving>},
-                  {Collective::reduce_scatter_block, "hierarchical_ring", "Karonis et al. 2000",
-                   ReductionOrder::placement, suits_around, scratch, run<ring_reduce_scatter>},
-                  {Collective::reduce_scatter_block, "hierarchical_linear", "Karonis et al. 2000",
-                   ReductionOrder::placement, suits, scratch, run<linear_reduce_scatter>},
-                  {Collective::reduce_scatter, "hierarchical", "Karonis et al. 2000",
-                   ReductionOrder::placement, suits_halving, scratch, run<recursive_halving>},
-                  {Collective::reduce_scatter, "hierarchical_ring", "Karonis et al. 2000",
-                   ReductionOrder::placement, suits_around, scratch, run<ring_reduce_scatter>},
-                  {Collective::reduce_scatter, "hierarchical_linear", "Karonis et al. 2000",
-                   ReductionOrder::placement, suits, scratch, run<linear_reduce_scatter>})
+MPIRIC_ALGORITHMS_OF_BOTH(Collective::reduce_scatter,
+                          {Collective::reduce_scatter_block, "hierarchical", "Karonis et al. 2000",
+                           suits_halving, scratch, run<recursive_halving>, ReductionOrder::placement},
+                          {Collective::reduce_scatter_block, "hierarchical_ring", "Karonis et al. 2000",
+                           suits_around, scratch, run<ring_reduce_scatter>, ReductionOrder::placement},
+                          {Collective::reduce_scatter_block, "hierarchical_linear", "Karonis et al. 2000",
+                           suits, scratch, run<linear_reduce_scatter>, ReductionOrder::placement})
 
 }  // namespace mpiric::coll::reduce_scatter_hierarchical

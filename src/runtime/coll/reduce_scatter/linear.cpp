@@ -36,10 +36,10 @@ int linear_reduce_scatter(const Reduction& reduction, const Group& group, char* 
 
 namespace reduce_scatter_linear {
 
-MPIRIC_ALGORITHMS({Collective::reduce_scatter_block, "linear", "Iannello 1997", ReductionOrder::fixed,
-                   nullptr, copy_and_all_blocks, with_copy_of_all<linear_reduce_scatter>},
-                  {Collective::reduce_scatter, "linear", "Iannello 1997", ReductionOrder::fixed, nullptr,
-                   copy_and_all_blocks, with_copy_of_all<linear_reduce_scatter>})
+MPIRIC_ALGORITHMS_OF_BOTH(Collective::reduce_scatter,
+                          {Collective::reduce_scatter_block, "linear", "Iannello 1997", nullptr,
+                           copy_and_all_blocks, with_copy_of_all<linear_reduce_scatter>,
+                           ReductionOrder::fixed})
 
 }  // namespace reduce_scatter_linear
 }  // namespace mpiric::coll

@@ -111,22 +111,15 @@ uint64_t scratch_to_show(const Workload& workload) {
     return copy_and_all_blocks(workload) + copy_and_more(workload) / 2;
 }
 
-MPIRIC_ALGORITHMS(
-    {Collective::reduce_scatter_block, "multi_lane", "Träff, Hunold 2020", ReductionOrder::placement,
-     suits_halving, copy_and_all_blocks, run<all_ranks, recursive_halving>},
-    {Collective::reduce_scatter_block, "multi_lane_linear", "Träff, Hunold 2020", ReductionOrder::placement,
-     suits<all_ranks>, copy_and_all_blocks, run<all_ranks, linear_reduce_scatter>},
+MPIRIC_ALGORITHMS_OF_BOTH(
+    Collective::reduce_scatter,
+    {Collective::reduce_scatter_block, "multi_lane", "Träff, Hunold 2020", suits_halving, copy_and_all_blocks,
+     run<all_ranks, recursive_halving>, ReductionOrder::placement},
+    {Collective::reduce_scatter_block, "multi_lane_linear", "Träff, Hunold 2020", suits<all_ranks>,
+     copy_and_all_blocks, run<all_ranks, linear_reduce_scatter>, ReductionOrder::placement},
     {Collective::reduce_scatter_block, "multi_lane_2", "Träff, Hunold 2020; Bayatpour et al. 2017",
-     ReductionOrder::placement, suits_long<2>, scratch_to_show, run<2, halving_or_ring>},
+     suits_long<2>, scratch_to_show, run<2, halving_or_ring>, ReductionOrder::placement},
     {Collective::reduce_scatter_block, "multi_lane_4", "Träff, Hunold 2020; Bayatpour et al. 2017",
-     ReductionOrder::placement, suits_long<4>, scratch_to_show, run<4, halving_or_ring>},
-    {Collective::reduce_scatter, "multi_lane", "Träff, Hunold 2020", ReductionOrder::placement, suits_halving,
-     copy_and_all_blocks, run<all_ranks, recursive_halving>},
-    {Collective::reduce_scatter, "multi_lane_linear", "Träff, Hunold 2020", ReductionOrder::placement,
-     suits<all_ranks>, copy_and_all_blocks, run<all_ranks, linear_reduce_scatter>},
-    {Collective::reduce_scatter, "multi_lane_2", "Träff, Hunold 2020; Bayatpour et al. 2017",
-     ReductionOrder::placement, suits_long<2>, scratch_to_show, run<2, halving_or_ring>},
-    {Collective::reduce_scatter, "multi_lane_4", "Träff, Hunold 2020; Bayatpour et al. 2017",
-     ReductionOrder::placement, suits_long<4>, scratch_to_show, run<4, halving_or_ring>})
+     suits_long<4>, scratch_to_show, run<4, halving_or_ring>, ReductionOrder::placement})
 
 }  // namespace mpiric::coll::reduce_scatter_multi_lane

@@ -27,9 +27,8 @@ int run(const Arguments& call) {
     return reduction.copy(sum.data(), call.receive, own);
 }
 
-MPIRIC_ALGORITHMS({Collective::reduce_scatter_block, "pairwise", "Thakur et al. 2005", ReductionOrder::fixed,
-                   is_commutative, copy_and_more, run},
-                  {Collective::reduce_scatter, "pairwise", "Thakur et al. 2005", ReductionOrder::fixed,
-                   is_commutative, copy_and_more, run})
+MPIRIC_ALGORITHMS_OF_BOTH(Collective::reduce_scatter,
+                          {Collective::reduce_scatter_block, "pairwise", "Thakur et al. 2005", is_commutative,
+                           copy_and_more, run, ReductionOrder::fixed})
 
 }  // namespace mpiric::coll::reduce_scatter_pairwise

@@ -35,10 +35,9 @@ namespace reduce_scatter_recursive_halving {
 
 bool suits(const Workload& workload) { return workload.commutative && is_power(workload.layout.size); }
 
-MPIRIC_ALGORITHMS({Collective::reduce_scatter_block, "recursive_halving", "Thakur et al. 2005",
-                   ReductionOrder::fixed, suits, copy_and_more, with_copy_of_all<recursive_halving>},
-                  {Collective::reduce_scatter, "recursive_halving", "Thakur et al. 2005",
-                   ReductionOrder::fixed, suits, copy_and_more, with_copy_of_all<recursive_halving>})
+MPIRIC_ALGORITHMS_OF_BOTH(Collective::reduce_scatter,
+                          {Collective::reduce_scatter_block, "recursive_halving", "Thakur et al. 2005", suits,
+                           copy_and_more, with_copy_of_all<recursive_halving>, ReductionOrder::fixed})
 
 }  // namespace reduce_scatter_recursive_halving
 }  // namespace mpiric::coll

@@ -52,13 +52,12 @@ template <int radix> bool suits(const Workload& workload) {
     return workload.commutative && multiplies_out(workload.layout.size, radix, radix / 2);
 }
 
-MPIRIC_ALGORITHMS({Collective::reduce_scatter_block, "recursive_multiplying_4", "Chilkuri et al. 2023",
-                   ReductionOrder::fixed, suits<4>, copy_and_all_blocks, run<4>},
-                  {Collective::reduce_scatter_block, "recursive_multiplying_8", "Chilkuri et al. 2023",
-                   ReductionOrder::fixed, suits<8>, copy_and_all_blocks, run<8>},
-                  {Collective::reduce_scatter, "recursive_multiplying_4", "Chilkuri et al. 2023",
-                   ReductionOrder::fixed, suits<4>, copy_and_all_blocks, run<4>},
-                  {Collective::reduce_scatter, "recursive_multiplying_8", "Chilkuri et al. 2023",
-                   ReductionOrder::fixed, suits<8>, copy_and_all_blocks, run<8>})
+MPIRIC_ALGORITHMS_OF_BOTH(Collective::reduce_scatter,
+                          {Collective::reduce_scatter_block, "recursive_multiplying_4",
+                           "Chilkuri et al. 2023", suits<4>, copy_and_all_blocks, run<4>,
+                           ReductionOrder::fixed},
+                          {Collective::reduce_scatter_block, "recursive_multiplying_8",
+                           "Chilkuri et al. 2023", suits<8>, copy_and_all_blocks, run<8>,
+                           ReductionOrder::fixed})
 
 }  // namespace mpiric::coll::reduce_scatter_recursive_multiplying

@@ -68,10 +68,9 @@ int run(const Arguments& call) {
     return shared_reduce_scatter(reduction, input_of(call), whole, slices);
 }
 
-MPIRIC_ALGORITHMS({Collective::reduce_scatter_block, "shared", "Jain et al. 2018", ReductionOrder::fixed,
-                   suits, nullptr, run},
-                  {Collective::reduce_scatter, "shared", "Jain et al. 2018", ReductionOrder::fixed, suits,
-                   nullptr, run})
+MPIRIC_ALGORITHMS_OF_BOTH(Collective::reduce_scatter,
+                          {Collective::reduce_scatter_block, "shared", "Jain et al. 2018", suits, nullptr,
+                           run, ReductionOrder::fixed})
 
 }  // namespace reduce_scatter_shared
 }  // namespace mpiric::coll

@@ -1,9 +1,13 @@
 // Reduce-scatter: stages of the algorithms of this folder and of algorithms that divide a reduction.
 #pragma once
 
+#include "coll/allreduce/stages.hpp"
 #include "coll/blocks.hpp"
+#include "coll/lanes.hpp"
 #include "coll/reduction.hpp"
 #include "coll/suits.hpp"
+#include <bit>
+#include <vector>
 
 namespace mpiric::coll {
 
@@ -66,6 +70,51 @@ inline uint64_t copy_and_all_blocks(const Workload& workload) noexcept {
     return workload.collective == Collective::reduce_scatter_block
                ? copy_and_more(workload)
                : workload.span * uint64_t(workload.layout.size + 1);
+}
+
+// Who meets whom in Swing, and which blocks they then exchange.
+
+class Swing {
+  public:
+    explicit Swing(int size) noexcept : size_(size) {}
+
+    int steps() const noexcept { return std::countr_zero(unsigned(size_)); }
+
+    /// Even ranks go (1 − (−2)^(step+1))/3 to the right, odd ones to the left: the distance grows slower than
+    /// 2^step.
+    int peer(int rank, int step) const noexcept {
+        int power = -2;
+        for (int at = 0; at < step; ++at)
+            power *= -2;
+        const int distance = (1 - power) / 3;
+        return ((rank + (rank % 2 ? -distance : distance)) % size_ + size_) % size_;
+    }
+
+    /// The blocks that a rank still gathers from `step` on: its own and the blocks of ranks that it has yet
+    /// to meet, ascending.
+    std::vector<int> from(int rank, int step) const;
+
+  private:
+    int size_;
+};
+
+// Reductions whose work the leaders of each node share: first inside nodes, slice by slice.
+
+/// Reduces the vectors of this node in shared memory, a slice for each leader, which takes it on by
+/// `between(group, slice, count)` with the leaders of its lane. The input may be the result.
+template <class Between>
+int reduce_in_lanes(const Arguments& call, const Reduction& reduction, const Lanes& lanes,
+                    const Blocks& slices, void* result, Between&& between) {
+    MPIRIC_TRY(shared_reduce_scatter(reduction, input_of(call), result, slices));
+    if (!lanes.leads())
+        return MPI_SUCCESS;
+    const int me = call.team.local().rank;
+    return between(lanes.group(), reduction.at(result, MPI_Count(slices.begin(me))),
+                   MPI_Count(slices.size(me)));
+}
+
+template <int leaders> bool suits_in_lanes(const Workload& workload) {
+    return has_leaders<leaders>(workload) && can_divide(workload) && elements_fit(workload);
 }
 
 }  // namespace mpiric::coll

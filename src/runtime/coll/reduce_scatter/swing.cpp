@@ -4,8 +4,6 @@
 // Cost: log₂ p α + (p − 1)/p n (β + γ), with less congestion; blocks are gathered into one message. Only this
 // form, in which a block is reduced in one place, gives all ranks the same bits. De Sensi, Bonato, Saam,
 // Hoefler: Swing: Short-cutting Rings for Higher Bandwidth Allreduce. NSDI 2024.
-#include "coll/reduce_scatter/swing.hpp"
-
 #include "coll/reduce_scatter/stages.hpp"
 
 #include <algorithm>
@@ -69,10 +67,9 @@ bool suits(const Workload& workload) { return workload.commutative && is_power(w
 
 uint64_t scratch(const Workload& workload) { return copy_and_more(workload) / 2 * 3; }
 
-MPIRIC_ALGORITHMS({Collective::reduce_scatter_block, "swing", "De Sensi et al. 2024", ReductionOrder::fixed,
-                   suits, scratch, with_copy_of_all<swing_reduce_scatter>},
-                  {Collective::reduce_scatter, "swing", "De Sensi et al. 2024", ReductionOrder::fixed, suits,
-                   scratch, with_copy_of_all<swing_reduce_scatter>})
+MPIRIC_ALGORITHMS_OF_BOTH(Collective::reduce_scatter,
+                          {Collective::reduce_scatter_block, "swing", "De Sensi et al. 2024", suits, scratch,
+                           with_copy_of_all<swing_reduce_scatter>, ReductionOrder::fixed})
 
 }  // namespace reduce_scatter_swing
 }  // namespace mpiric::coll

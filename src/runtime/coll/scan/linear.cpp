@@ -40,9 +40,9 @@ template <bool inclusive> int run(const Arguments& call) {
     return sent.wait();
 }
 
-MPIRIC_ALGORITHMS({Collective::scan, "linear", "Sanders, Träff 2006", ReductionOrder::fixed, nullptr,
-                   whole_span, run<true>},
-                  {Collective::exscan, "linear", "Sanders, Träff 2006", ReductionOrder::fixed, nullptr,
-                   whole_span, run<false>})
+MPIRIC_ALGORITHMS({Collective::scan, "linear", "Sanders, Träff 2006", nullptr, whole_span, run<true>,
+                   ReductionOrder::fixed},
+                  {Collective::exscan, "linear", "Sanders, Träff 2006", nullptr, whole_span, run<false>,
+                   ReductionOrder::fixed})
 
 }  // namespace mpiric::coll::scan_linear

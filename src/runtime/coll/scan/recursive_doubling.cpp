@@ -33,9 +33,9 @@ template <bool inclusive> int run(const Arguments& call) {
     return MPI_SUCCESS;
 }
 
-MPIRIC_ALGORITHMS({Collective::scan, "recursive_doubling", "Hillis, Steele 1986", ReductionOrder::fixed,
-                   nullptr, two_spans, run<true>},
-                  {Collective::exscan, "recursive_doubling", "Hillis, Steele 1986", ReductionOrder::fixed,
-                   nullptr, two_spans, run<false>})
+MPIRIC_ALGORITHMS({Collective::scan, "recursive_doubling", "Hillis, Steele 1986", nullptr, two_spans,
+                   run<true>, ReductionOrder::fixed},
+                  {Collective::exscan, "recursive_doubling", "Hillis, Steele 1986", nullptr, two_spans,
+                   run<false>, ReductionOrder::fixed})
 
 }  // namespace mpiric::coll::scan_recursive_doubling

@@ -16,9 +16,9 @@ template <bool inclusive> int run(const Arguments& call) {
     return reduce_slots(reduction, input_of(call), call.receive, call.receive_count, ranks);
 }
 
-MPIRIC_ALGORITHMS({Collective::scan, "shared", "Graham, Shipman 2008", ReductionOrder::fixed, reduces_on_node,
-                   nullptr, run<true>},
-                  {Collective::exscan, "shared", "Graham, Shipman 2008", ReductionOrder::fixed,
-                   reduces_on_node, nullptr, run<false>})
+MPIRIC_ALGORITHMS({Collective::scan, "shared", "Graham, Shipman 2008", reduces_on_node, nullptr, run<true>,
+                   ReductionOrder::fixed},
+                  {Collective::exscan, "shared", "Graham, Shipman 2008", reduces_on_node, nullptr, run<false>,
+                   ReductionOrder::fixed})
 
 }  // namespace mpiric::coll::scan_shared

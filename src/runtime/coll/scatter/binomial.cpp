@@ -21,7 +21,6 @@ int run(const Arguments& call) {
     });
 }
 
-MPIRIC_ALGORITHMS({Collective::scatter, "binomial", "Thakur et al. 2005", ReductionOrder::none, nullptr,
-                   all_blocks, run})
+MPIRIC_ALGORITHMS({Collective::scatter, "binomial", "Thakur et al. 2005", nullptr, all_blocks, run})
 
 }  // namespace mpiric::coll::scatter_binomial

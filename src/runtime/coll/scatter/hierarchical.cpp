@@ -52,7 +52,7 @@ int run(const Arguments& call) {
 }
 
 MPIRIC_ALGORITHMS(
-    {Collective::scatter, "hierarchical", "Karonis et al. 2000", ReductionOrder::none, has_levels,
+    {Collective::scatter, "hierarchical", "Karonis et al. 2000", has_levels,
      [](const Workload& workload) { return workload.bytes * uint64_t(workload.layout.size + 1); }, run})
 
 }  // namespace mpiric::coll::scatter_hierarchical

@@ -22,9 +22,9 @@ template <int radix> int run(const Arguments& call) {
     });
 }
 
-MPIRIC_ALGORITHMS({Collective::scatter, "knomial_4", "Chilkuri et al. 2023", ReductionOrder::none,
-                   on_more_than<2>, all_blocks, run<4>},
-                  {Collective::scatter, "knomial_8", "Chilkuri et al. 2023", ReductionOrder::none,
-                   on_more_than<4>, all_blocks, run<8>})
+MPIRIC_ALGORITHMS({Collective::scatter, "knomial_4", "Chilkuri et al. 2023", on_more_than<2>, all_blocks,
+                   run<4>},
+                  {Collective::scatter, "knomial_8", "Chilkuri et al. 2023", on_more_than<4>, all_blocks,
+                   run<8>})
 
 }  // namespace mpiric::coll::scatter_knomial

@@ -78,7 +78,7 @@ int run(const Arguments& call) {
 }
 
 MPIRIC_ALGORITHMS(
-    {Collective::scatter, "shared", "Graham, Shipman 2008", ReductionOrder::none, on_one_node,
+    {Collective::scatter, "shared", "Graham, Shipman 2008", on_one_node,
      [](const Workload& workload) { return workload.bytes * uint64_t(workload.layout.size + 1); }, run})
 
 }  // namespace scatter_shared

@@ -3,7 +3,6 @@
 
 #include "coll/blocks.hpp"
 #include "coll/buffers.hpp"
-#include "coll/rank_blocks.hpp"
 #include "coll/suits.hpp"
 
 namespace mpiric::coll {

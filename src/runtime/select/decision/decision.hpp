@@ -2,7 +2,6 @@
 // ranks of the communicator, so that every rank decides alike (docs/concepts/collectives.md).
 #pragma once
 
-#include "select/decision/basis.hpp"
 #include "select/decision/exploration.hpp"
 #include "tune/shape.hpp"
 

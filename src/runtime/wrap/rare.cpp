@@ -1,0 +1,46 @@
+// The part of a call that is the same for all rare functions.
+#include "wrap/intercept.hpp"
+
+#include <utility>
+
+namespace mpiric::wrap {
+
+RareCall::RareCall(Function function, void* caller, const void* frame) noexcept
+    : function_(function), caller_(caller) {
+    Thread& self = thread;
+    const NextFunction& following = next_functions[static_cast<uint32_t>(function)];
+    next_ = following.next;
+    if (std::exchange(self.by_profiling_name, false)) {
+        next_ = following.library;
+        caller_ = self.caller;
+    }
+    if (nested(self))
+        return;
+    if (runtime.recording)
+        use_ = Use::record;
+    else if (armed.stage != Stage::off)
+        use_ = Use::mark;
+    else
+        return;
+    self.depth = 1;
+    self.frame = frame;
+    if (use_ == Use::record)
+        begin_ = ticks();
+    else if (armed.stage == Stage::passed)
+        steps::try_to_end();
+}
+
+record::RareRecordedCall RareCall::recorded() const noexcept {
+    const uint64_t end = ticks();
+    return {uint32_t(function_), {end - begin_, end, 1}, 0, caller_};
+}
+
+bool RareCall::is_marked() const noexcept {
+    if (use_ != Use::mark)
+        return false;
+    if (armed.stage == Stage::following)
+        steps::follow_first_rank();
+    return armed.stage != Stage::passed;
+}
+
+}  // namespace mpiric::wrap

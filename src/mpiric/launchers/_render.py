@@ -24,7 +24,7 @@ from mpiric.launchers._variables import rank_value, set_variables, unset_variabl
 from mpiric.launchers.containers import bind_paths
 from mpiric.model.errors import MismatchError
 from mpiric.model.job import Job, LaunchOption, Meaning
-from mpiric.model.launch import Launch, Setting, Spelling
+from mpiric.model.launch import LEFT_OUT, Launch, Setting, Spelling
 
 Spelled = tuple[str, str, Spelling]  # knob, value, spelling
 
@@ -61,13 +61,15 @@ def _switched(draft: Draft, spellings: Sequence[Spelled]) -> Draft:
     ):
         raise MismatchError(f"{switches[0][0]} and {knob} require different launchers")
     target = dialects()[spelling.dialect]
-    job, variables = translate(draft.job, target, spelling.launcher_words, crowded=spelling.crowded)
+    translation = translate(draft.job, target, spelling.launcher_words, crowded=spelling.crowded)
     before = " ".join((*draft.job.launcher_words, *_tokens(draft.job)))
     setting = Setting(
         knob, "launcher", " ".join(spelling.launcher_words), "command line", f"{before} (command line)"
     )
-    draft = replace(draft, job=job, dialect=target).noting(setting)
-    return set_variables(draft, {name: (knob, value) for name, value in variables.items()})
+    draft = replace(draft, job=translation.job, dialect=target).noting(setting)
+    for option in translation.left_out:
+        draft = draft.noting(Setting(knob, " ".join(option.tokens), LEFT_OUT, "command line"))
+    return set_variables(draft, {name: (knob, value) for name, value in translation.variables.items()})
 
 
 def _tokens(job: Job) -> tuple[str, ...]:

@@ -10,8 +10,8 @@ from mpiric.lab.render import completed, render
 from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MismatchError, MpiricError, NoRuntimeError, NotFoundError
-from mpiric.model.knob import FilesEffect
-from mpiric.model.launch import Launch
+from mpiric.model.knob import SET_THE_CPUS, FilesEffect
+from mpiric.model.launch import LEFT_OUT, Launch
 from mpiric.model.quoting import sh_word
 from mpiric.model.recipe import Fingerprint, Recipe, WholeVerdict
 from mpiric.model.situation import Situation
@@ -141,6 +141,11 @@ def _with_settings(
         sentences += [] if request.use_recipe else [defaults.sentence]
         return PreparedRun(defaults.launch, configuration, situation.job.environment, "", tuple(sentences))
     launch = render(configuration, situation)
+    sentences += [
+        f"left out, since it only concerns {situation.mpi.label} and its launcher: {setting.name}"
+        for setting in launch.settings
+        if setting.value == LEFT_OUT
+    ]
     alone = recipe is not None and configuration == recipe.configuration
     applied = AppliedRecipe(recipe, Path(path), situation, fingerprints) if recipe and alone else None
     return PreparedRun(launch, configuration, situation.job.environment, path, tuple(sentences), applied)
@@ -160,6 +165,9 @@ def _with_defaults(
 def _binding_notes(configuration: Configuration, situation: Situation) -> Iterator[str]:
     """Yield sentences on the ranks' binding under another library."""
     values = configuration.as_dict()
+    if wrapper := situation.job.binding_wrapper:
+        for name in sorted(values.keys() & SET_THE_CPUS):
+            yield f"{name}={values[name]} has no effect: '{wrapper}' behind the launcher sets the CPUs"
     if values.get("mpi", "host") == "host" or "binding" in values:
         return
     level = completed(configuration, situation).as_dict().get("binding")

@@ -23,7 +23,7 @@ from mpiric.launchers._draft import (
 from mpiric.launchers._registry import dialects
 from mpiric.launchers.containers import container_variables, into_containers, map_containers
 from mpiric.model.amount import number_of
-from mpiric.model.job import Job, Meaning
+from mpiric.model.job import Job, LaunchOption, Meaning
 from mpiric.model.launch import Setting
 
 # The dynamic linker applies these in each program that has them, including the launcher.
@@ -148,7 +148,8 @@ def _forward(draft: Draft, by_option: Mapping[str, str], in_process: Mapping[str
         dialect.write[Meaning.ENVIRONMENT]((name, value)) for name, value in sorted(by_option.items())
     ]
     options = [parse_option(dialect, word) for word in arguments if word]
-    everywhere, alone = [], []
+    everywhere: list[LaunchOption] = []
+    alone: list[LaunchOption] = []
     for option in options:
         (everywhere if scope_of(dialect, option) is Scope.LAUNCH else alone).append(option)
     return replace(draft, job=in_front(in_front(draft.job, everywhere), alone, every_segment=True))

@@ -39,7 +39,7 @@ _REPORTED_BY_RECORD = {  # findings of the record on the same subject, with numb
 class Diagnosis:
     """Findings by source: the run, the placement of its ranks, the settings and the machine."""
 
-    profiled: Profiled
+    profiled: Profiled  # with the cause of a failure, which comes first
     of_run: tuple[Advice, ...]
     of_placement: tuple[Finding, ...]
     of_settings: tuple[Finding, ...]
@@ -60,7 +60,8 @@ class Diagnosis:
         ]
         replacing = {_REPORTED_BY_RECORD[f.id]: f for f in more if f.id in _REPORTED_BY_RECORD}
         effect_of = {rule.id: rule.effect_of for rule in rules()}
-        ordered: dict[str, Finding | Advice] = {}
+        ending = self.profiled.ending
+        ordered: dict[str, Finding | Advice] = {ending.finding.id: ending} if ending else {}
         for advice in self.of_run:
             possible = effect_of.get(advice.finding.id, ())
             causes = {replacing[cause].id: replacing[cause] for cause in possible if cause in replacing}

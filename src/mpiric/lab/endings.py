@@ -72,7 +72,9 @@ def explain_ending(failed: FailedRun, host: Host) -> Advice | None:
             texts = (entry[part].format_map(values) for part in ("says", "fix"))
             says, fix = texts
             finding = Finding(entry["id"], says, "; ".join(filter(None, (evidence, condition))), fix)
-            return Advice(finding, 0.0, None, "", (), _commands(entry, failed.job), entry["source"])
+            return Advice(
+                finding, 0.0, None, "", (), _commands(entry, failed.job), entry["source"], explains_run=True
+            )
     return None
 
 

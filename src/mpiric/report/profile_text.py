@@ -80,6 +80,8 @@ def start_up_share(profile: Profile) -> float:
 
 def diagnosis(profile: Profile) -> str:
     """Return one sentence: healthy, or the main problem (a cause, not its effects)."""
+    if profile.advice and profile.advice[0].explains_run:
+        return f"{profile.advice[0].finding.says}."
     e = profile.efficiencies
     if (start_up := start_up_share(profile)) >= max(1.0 - _HEALTHY, (1.0 - start_up) * (1.0 - e.parallel)):
         return (

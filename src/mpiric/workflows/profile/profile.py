@@ -39,6 +39,7 @@ from mpiric.tuning.marks.choice import choose_key, mark_name, without_library_pl
 from mpiric.workflows.launch.loadable import why_not_loadable
 from mpiric.workflows.launch.node_leftovers import cleaned_nodes
 from mpiric.workflows.launch.parse_job import ParsedJob, parse_job, program_path
+from mpiric.workflows.launch.world_check import ranks_alone
 from mpiric.workflows.profile.load import with_others
 from mpiric.workflows.profile.request import FAILING, ProfileRequest, directory_of, lock_emptied, unwritable
 from mpiric.workflows.run.run import under_another, with_mpi
@@ -185,6 +186,8 @@ def _read_profile(prepared: PreparedProfile, trial: Trial, request: ProfileReque
         replace(item, commands=tuple(with_mpi(command, request.mpi) for command in item.commands))
         for item in profile_.advice
     )
+    alone = ranks_alone(prepared.parsed.job, record, host)
+    advice = (alone,) if alone else advice
     return Profiled(
         prepared, trial, record, replace(profile_, shape=shape, advice=advice, asked_mpi=request.mpi)
     )

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from tools.generate import ending_reference
 
 from mpiric.host.host import Space
 from mpiric.host.packaged import packaged_table
@@ -125,3 +126,7 @@ def test_only_the_end_of_an_output_is_kept():
     tail.feed(b"\nlast")
     assert tail.text.endswith("last")
     assert "first" not in tail.text
+
+
+def test_the_page_of_known_endings_is_current():
+    assert ending_reference.TARGET.read_text() == ending_reference.render()

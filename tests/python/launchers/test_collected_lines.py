@@ -71,14 +71,13 @@ def translated(job, target):
     spelling = Spelling(dialect=target, launcher_words=(TARGETS[target],))
     try:
         launch = render(job, [("mpi", "x", spelling)])
-    except MismatchError as error:
-        assert error.message
+    except MismatchError:
         return None
     return parse_command(launch.argv, "/work", {}, dialect=target)
 
 
 @pytest.mark.parametrize("row", LAUNCHED, ids=str)
-def test_another_launcher_starts_the_same_programs_or_the_reason_is_named(parse, row):
+def test_another_launcher_starts_the_same_programs_or_the_line_is_refused(parse, row):
     dialect, ranks, _, line = row
     job = parse(line, dialect)
     programs = [segment.program for segment in job.segments]

@@ -112,7 +112,7 @@ def _report_log(log: Path, command_line: tuple[str, ...], options: dict[str, Any
 
 def _report(diagnosis: Diagnosis, *, as_json: bool, shows_all: bool) -> None:
     done = diagnosis.profiled
-    if done.why_not is not None:
+    if done.why_not is not None and done.ending is None:
         say(f"{done.why_not.message}; the following findings are not about the run")
     elif done.was_ended:
         duration = show_duration(done.trial.wall_s)

@@ -100,7 +100,8 @@ def singletons(
     """Return the error for a launcher and a program with different MPI libraries."""
     fitting = [library for library in libraries if program_abi in library.abi_families and library.launcher]
     hints = [f"start it with {fitting[0].launcher} ({fitting[0].label})"] if fitting else []
-    if (program_abi, own_family(mpi)) in stand_ins():
+    # `run --mpi` can only see before the run that a linked program needs a translation.
+    if not brought and (program_abi, own_family(mpi)) in stand_ins():
         hints.append(f"have its calls translated for this one: mpiric run --mpi {mpi.label} -- CMD")
     nothing = f"no MPI of the {program_abi.value} family was found here; see `mpiric mpi list`"
     uses = f"loads {brought}" if brought else f"is linked to an MPI of the {program_abi.value} family"

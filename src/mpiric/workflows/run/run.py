@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from mpiric import knobs, launchers
+from mpiric import knobs, launchers, mpis
 from mpiric.host.host import Host
 from mpiric.lab.render import completed, render
 from mpiric.model.configuration import Configuration
@@ -20,7 +20,7 @@ from mpiric.workflows.defaults import DefaultLaunch, with_safe_defaults
 from mpiric.workflows.launch.container_findings import breaking
 from mpiric.workflows.launch.fingerprints import fingerprint
 from mpiric.workflows.launch.nodes import without_missing
-from mpiric.workflows.launch.parse_job import ParsedJob, parse_job
+from mpiric.workflows.launch.parse_job import ParsedJob, parse_job, program_path
 from mpiric.workflows.mapping.orders import check_order, read_order, with_order, with_orders
 from mpiric.workflows.policies.files import site_policy
 from mpiric.workflows.run.collectives import RunRequest, with_collectives
@@ -127,7 +127,13 @@ def _with_settings(
     if values.get("mpi") == "image" and situation.job.container is None:
         raise MpiricError("--mpi image needs a command that starts a container image")
     if "mpi" in values and values["mpi"] in (situation.mpi_in_force, "image"):
-        values.pop("mpi")  # launcher and program use it already
+        label = values.pop("mpi")  # launcher and program use it already
+        path = program_path(situation.job, host)
+        if label != "image" and not (path and mpis.abi_of_program(host, path)):
+            sentences.append(
+                f"the launcher already belongs to {label}; which MPI {situation.job.program[0]} loads "
+                "only shows when it runs: `mpiric doctor -- CMD` checks that the ranks find each other"
+            )
     for knob, value in values.items():
         configuration = configuration.with_value(knob, value)
     if problems := knobs.check_configuration(values):

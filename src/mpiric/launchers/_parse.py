@@ -134,17 +134,27 @@ def _with_listed_programs(
         if file is None or not file.values:
             listed.append(segment)
             continue
-        lines = (line.strip() for line in read_text(file.values[0]).splitlines())
-        words_of_lines = [dialect.file_words(line) for line in lines if line and not line.startswith("#")]
+        name = file.values[0]
+        lines = (line.strip() for line in read_text(name).splitlines())
+        try:
+            listed_words = [dialect.file_words(line) for line in lines if line and not line.startswith("#")]
+        except ValueError as error:
+            raise MpiricError(
+                f"the file {name!r} cannot be read: {error}", hint="check its quotes"
+            ) from error
+        if not listed_words:
+            raise MpiricError(f"the file {name!r} lists no program", hint="write one line per program")
         before = [option for option in segment.options if option is not file]
         if dialect.program_file_replaces_options:
             before = [option for option in before if scope_of(dialect, option) is Scope.LAUNCH]
-        for line in words_of_lines:
-            new = _segments(dialect, line, is_program)
+        for line_words in listed_words:
+            new = _segments(dialect, line_words, is_program)
+            if any(one.first(Meaning.PROGRAM_FILE) for one in new):
+                raise MpiricError(
+                    f"the file {name!r} names another file of programs", hint="write its lines into this file"
+                )
             listed += [replace(new[0], options=(*before, *new[0].options)), *new[1:]]
             before = []
-        if not words_of_lines:
-            raise MpiricError(f"the file {file.values[0]!r} contains no program")
     return tuple(listed)
 
 
@@ -156,7 +166,8 @@ def _segments(dialect: Dialect, arguments: Sequence[str], is_program: IsProgram)
     for end in [*(at for at, word in enumerate(arguments) if word == ":"), len(arguments)]:
         options, length = parse_options(dialect, arguments[start:end], is_program)
         segment = Segment(options, tuple(arguments[start + length : end]))
-        if not segment.program and segment.first(Meaning.PROGRAM_FILE) is None:
+        file = segment.first(Meaning.PROGRAM_FILE)
+        if not segment.program and (file is None or not file.values):
             position = "after ':'" if start else "after the launcher's options"
             raise MpiricError(
                 f"the program is missing {position}",

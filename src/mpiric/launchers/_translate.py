@@ -260,6 +260,8 @@ def _counterpart(
         arguments = _by_ranks_per_node(target, segment, values[0])
     elif meaning is Meaning.BINDING:
         arguments = _by_level(target, meaning, source.binding_words, target.binding_words, values[0])
+    elif meaning is Meaning.MAPPING and values == ("core",):  # other launchers fill cores in order by default
+        arguments = target.write[meaning](values) if _are_kin(source, target) else ()
     elif meaning is Meaning.MAPPING:
         arguments = _by_level(target, meaning, source.mapping_words, target.mapping_words, values[0])
     elif meaning in _OF_ONE_FAMILY:

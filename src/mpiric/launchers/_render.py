@@ -189,7 +189,17 @@ def _merged(dialect: Dialect, name: str, under: tuple[str, str], over: tuple[str
 
 
 def _with_own(draft: Draft, name: str, value: str) -> str:
-    """Prepend a value to the user's list; for tunables of the same name, the new value counts."""
+    """Prepend a value to the user's list; for tunables of the same name, the new value counts.
+
+    Raises MismatchError if the programs of the launch have different lists, which one value would replace.
+    """
+    is_list = name in {"LD_PRELOAD", "LD_LIBRARY_PATH"} or name in _JOINED
+    options = [o for o in all_options(draft.job) if o.meaning is Meaning.ENVIRONMENT and o.values[0] == name]
+    if is_list and len({option.values for option in options}) > 1:
+        raise MismatchError(
+            f"the programs of the launch have different values of {name}, to which one more must be added",
+            hint="give all programs the same value on the launch line",
+        )
     before = rank_value(draft, name)
     if before is None or not before[0]:
         return value

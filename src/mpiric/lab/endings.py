@@ -1,4 +1,4 @@
-"""Known endings of failed commands, from `endings.toml`: what happened, and the command that cures it."""
+"""Known endings of failed commands, from `endings.toml`: their causes and remedies."""
 
 import os
 import re
@@ -30,7 +30,7 @@ class FailedRun:
 
     job: Job
     text: str  # end of its output
-    exit_status: int  # as of a shell, or negative for a signal
+    exit_status: int  # exit status of a shell, or a negative signal number
     oom_kills: int = 0  # processes that the kernel killed for lack of memory during the run
 
     @property

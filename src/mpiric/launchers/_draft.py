@@ -108,8 +108,8 @@ def unset_behind_launcher(job: Job, name: str) -> Job:
 def value_behind_launcher(job: Job, name: str) -> str | None:
     """Return the value that an ``env`` in front of the first program gives to a variable."""
     program = job.segments[0].program
-    words = reversed(program[: _env_end(program[: prefix_length(program)])])
-    return next((word.partition("=")[2] for word in words if word.startswith(f"{name}=")), None)
+    wrapper = reversed(program[: _env_end(program[: prefix_length(program)])])
+    return next((word.partition("=")[2] for word in wrapper if word.startswith(f"{name}=")), None)
 
 
 def _env_end(prefix: tuple[str, ...]) -> int:

@@ -40,7 +40,7 @@ def refuse_hidden_launcher(arguments: Sequence[str], is_launcher: Callable[[str]
         return
     examine = f"; to examine the ranks, write {name} behind the launcher" if name in _OF_RANKS else ""
     raise MpiricError(
-        f"'{name}' stands in front of the launcher '{launcher}', where mpiric cannot change the launch line",
+        f"'{name}' is in front of the launcher '{launcher}', where mpiric cannot change the launch line",
         hint=f"write mpiric directly in front of the launcher: {line}{examine}",
     )
 

@@ -94,7 +94,7 @@ def test_most_lines_can_be_translated(parse):
 
 @pytest.mark.parametrize("line", HIDDEN)
 def test_a_tool_in_front_of_the_launcher_is_refused_with_the_place_for_mpiric(parse, line):
-    with pytest.raises(MpiricError, match="stands in front of the launcher") as caught:
+    with pytest.raises(MpiricError, match="is in front of the launcher") as caught:
         parse(line, "openmpi5")
     assert "mpiric VERB -- " in caught.value.hint
 

@@ -288,5 +288,5 @@ def test_a_variable_reaches_a_program_behind_env(parse, line, expected):
 
 def test_a_wrapper_that_sets_the_cpus_is_known(parse):
     lines = ("taskset -c 1 ./a", "numactl -C 0-3 ./a", "numactl --localalloc ./a", "./a taskset")
-    found = [parse(f"mpirun -np 2 {line}", "openmpi4").binding_wrapper for line in lines]
-    assert found == ["taskset -c 1", "numactl -C 0-3", "", ""]
+    wrappers = [parse(f"mpirun -np 2 {line}", "openmpi4").binding_wrapper for line in lines]
+    assert wrappers == ["taskset -c 1", "numactl -C 0-3", "", ""]

@@ -277,7 +277,7 @@ def _first_listed(name: str, job: Job, host: Host) -> str:
     """Return the first program of ``srun --multi-prog FILE``, whose lines are ``RANKS PROGRAM ARGUMENTS``."""
     text = host.read_text(name if name.startswith("/") else f"{job.working_directory}/{name}")
     lines = (line.split() for line in (text or "").splitlines() if not line.lstrip().startswith("#"))
-    return next((words[1] for words in lines if len(words) > 1), name)
+    return next((fields[1] for fields in lines if len(fields) > 1), name)
 
 
 def dialect_of(word: str, host: Host) -> str | None:

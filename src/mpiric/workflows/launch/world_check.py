@@ -59,8 +59,10 @@ def _library(version: str, host: Host) -> MpiLibrary | None:
 
 
 def _belongs(launcher: str, library: MpiLibrary, host: Host) -> bool:
-    own = mpis.mpi_of_launcher(host, launcher)
-    return own is not None and bool(set(own.abi_families) & set(library.abi_families))
+    shipped_with = mpis.mpi_of_launcher(host, launcher)
+    if shipped_with is None:
+        return False
+    return bool(set(shipped_with.abi_families) & set(library.abi_families))
 
 
 def _commands(job: Job, library: MpiLibrary | None, host: Host) -> tuple[str, ...]:

@@ -55,20 +55,20 @@ def weighing(name, gain):
 
 
 def test_findings_without_a_number_rank_by_their_source():
-    found = diagnosis(
+    diagnosed = diagnosis(
         weighing("large", 0.5), weighing("small", 0.02), of_placement=(CROWDED,), of_machine=(OF_MACHINE,)
     )
-    assert list(found.findings) == ["large", "oversubscribed", "small", "slow-governor"]
+    assert list(diagnosed.findings) == ["large", "oversubscribed", "small", "slow-governor"]
 
 
 def test_five_findings_are_shown_first():
-    found = diagnosis(*(weighing(f"number-{at}", 0.5) for at in range(7)))
-    assert len(found.findings) == 7
-    assert len(found.first) == 5
+    diagnosed = diagnosis(*(weighing(f"number-{at}", 0.5) for at in range(7)))
+    assert len(diagnosed.findings) == 7
+    assert len(diagnosed.first) == 5
 
 
 def test_the_cause_of_a_failure_is_shown_alone_and_reported_first():
     ending = replace(weighing("killed", 0.0), explains_run=True)
-    found = replace(diagnosis(weighing("large", 0.5)), ending=ending)
-    assert list(found.findings) == ["killed", "large"]
-    assert found.first == (ending,)
+    diagnosed = replace(diagnosis(weighing("large", 0.5)), ending=ending)
+    assert list(diagnosed.findings) == ["killed", "large"]
+    assert diagnosed.first == (ending,)

@@ -1,13 +1,13 @@
 """Check that the ranks of a launch found each other: its number of ranks against the recorded world."""
 
 import re
-from dataclasses import replace
 
 from mpiric import launchers, mpis
 from mpiric.host.host import Host
 from mpiric.model.errors import MismatchError
 from mpiric.model.finding import Finding
 from mpiric.model.job import Job
+from mpiric.model.launch import Spelling
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.profile import Advice
 from mpiric.model.quoting import sh_command
@@ -79,4 +79,8 @@ def _commands(job: Job, library: MpiLibrary | None, host: Host) -> tuple[str, ..
         return ()
     if _belongs(job.launcher_words[0], library, host):
         return ()
-    return (launchers.render(replace(job, launcher_words=(library.launcher,))).shell_line(),)
+    spelling = Spelling(dialect=library.dialect, launcher_words=(library.launcher,))
+    try:
+        return (launchers.render(job, [("launcher", library.label, spelling)]).shell_line(),)
+    except MismatchError:
+        return ()

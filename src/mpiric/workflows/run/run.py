@@ -127,13 +127,7 @@ def _with_settings(
     if values.get("mpi") == "image" and situation.job.container is None:
         raise MpiricError("--mpi image needs a command that starts a container image")
     if "mpi" in values and values["mpi"] in (situation.mpi_in_force, "image"):
-        label = values.pop("mpi")  # launcher and program use it already
-        path = program_path(situation.job, host)
-        if label != "image" and not (path and mpis.abi_of_program(host, path)):
-            sentences.append(
-                f"the launcher already belongs to {label}; which MPI {situation.job.program[0]} loads "
-                "only shows when it runs: `mpiric doctor -- CMD` checks that the ranks find each other"
-            )
+        sentences += _unseen_library(values.pop("mpi"), situation, host)  # it is in use already
     for knob, value in values.items():
         configuration = configuration.with_value(knob, value)
     if problems := knobs.check_configuration(values):
@@ -166,6 +160,16 @@ def _with_defaults(
         return request, None
     defaults = with_safe_defaults(situation, host)
     return (replace(request, without_recipe=defaults.sentence) if defaults else request), defaults
+
+
+def _unseen_library(label: str, situation: Situation, host: Host) -> Iterator[str]:
+    """Yield a sentence if the launcher's own library is named and the program's only shows when it runs."""
+    path = program_path(situation.job, host)
+    if label != "image" and not (path and mpis.abi_of_program(host, path)):
+        yield (
+            f"the launcher already belongs to {label}; which MPI {situation.job.program[0]} loads only shows "
+            "when it runs: `mpiric doctor -- CMD` checks that the ranks find each other"
+        )
 
 
 def _binding_notes(configuration: Configuration, situation: Situation) -> Iterator[str]:

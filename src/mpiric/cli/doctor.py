@@ -20,7 +20,7 @@ from mpiric.cli.profile import abi_option, json_of_run_option, report_console
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.processes.foreground import Output
 from mpiric.host.secrets import masked
-from mpiric.model.amount import parse_duration, show_duration
+from mpiric.model.amount import counted, parse_duration, show_duration
 from mpiric.model.errors import ExitCode, after_run
 from mpiric.model.mpi_library import AbiFamily
 from mpiric.model.profile import Advice
@@ -59,6 +59,7 @@ Examples:
     help="Exit with status 81 when one of these findings is reported: names of findings, or run, placement, "
     "settings, machine, any.",
 )
+@click.option("--all", "shows_all", is_flag=True, help="Print all findings, not only the first five.")
 @mpi_option
 @abi_option
 @click.option(
@@ -93,7 +94,7 @@ def command(command_line: tuple[str, ...], **options: Any) -> int:
     fail_on = frozenset(filter(None, options["fail_on"].split(",")))
     status = diagnosis.status or (int(ExitCode.FOUND) if diagnosis.among(fail_on) else 0)
     with after_run(status):
-        _report(diagnosis, as_json=options["as_json"])
+        _report(diagnosis, as_json=options["as_json"], shows_all=options["shows_all"])
     return status
 
 
@@ -109,9 +110,9 @@ def _report_log(log: Path, command_line: tuple[str, ...], options: dict[str, Any
     return int(ExitCode.FOUND) if failing else 0
 
 
-def _report(diagnosis: Diagnosis, *, as_json: bool) -> None:
+def _report(diagnosis: Diagnosis, *, as_json: bool, shows_all: bool) -> None:
     done = diagnosis.profiled
-    if done.why_not is not None:
+    if done.why_not is not None and done.ending is None:
         say(f"{done.why_not.message}; the following findings are not about the run")
     elif done.was_ended:
         duration = show_duration(done.trial.wall_s)
@@ -119,7 +120,10 @@ def _report(diagnosis: Diagnosis, *, as_json: bool) -> None:
     if as_json:
         print_json(_as_json(diagnosis))
     else:
-        print_findings(diagnosis.findings.values(), report_console())
+        shown = tuple(diagnosis.findings.values()) if shows_all else diagnosis.first
+        print_findings(shown, report_console())
+        if remaining := len(diagnosis.findings) - len(shown):
+            say(f"{counted(remaining, 'more finding')}: --all shows them")
     sys.stdout.flush()
 
 

@@ -25,8 +25,8 @@ from mpiric.model.amount import parse_duration, show_duration
 from mpiric.model.errors import MpiricError, NoRoomError, after_run
 from mpiric.model.mpi_library import AbiFamily
 from mpiric.model.profile import Profile
-from mpiric.report.profile_json import profile_json
-from mpiric.report.profile_text import print_profile
+from mpiric.report.profile_json import advice_json, profile_json
+from mpiric.report.profile_text import print_findings, print_profile
 from mpiric.workflows.profile.profile import Profiled, prepare, profile
 from mpiric.workflows.profile.report import write_report
 from mpiric.workflows.profile.request import ProfileRequest, make_directory
@@ -126,6 +126,8 @@ def command(command_line: tuple[str, ...], as_json: bool, dry_run: bool, **optio
             say(f"the run was ended after {show_duration(done.trial.wall_s)} (--for)")
         if as_json:
             print_json(_as_json(done))
+        elif done.ending is not None:
+            print_findings([done.ending], report_console())
         if done.profile is None:
             raise done.why_not or MpiricError("nothing was recorded")
         page = _write_report(done.profile, done.prepared.directory)
@@ -140,6 +142,7 @@ def _as_json(done: Profiled) -> dict[str, Any]:
         **(profile_json(done.profile) if done.profile else {}),
         "recorded": done.profile is not None,
         "directory": str(done.prepared.directory),
+        "ending": advice_json(done.ending) if done.ending else None,
         "exit_status": done.status,
         "ended_at_limit": done.was_ended,
         **_pace(done),

@@ -15,7 +15,7 @@ from mpiric.knobs._outputs import output_system, outputs
 from mpiric.knobs._relevance import distinct, is_in_force, scaled
 from mpiric.knobs.libraries import binding_in_force, default_level
 from mpiric.model.job import Meaning
-from mpiric.model.knob import REMOVED, FilesEffect, Knob, ResultsEffect, Skip, Try, Written
+from mpiric.model.knob import REMOVED, SET_THE_CPUS, FilesEffect, Knob, ResultsEffect, Skip, Try, Written
 from mpiric.model.registry import modules_of
 from mpiric.model.situation import Situation
 
@@ -78,6 +78,8 @@ def consider(knob: Knob, situation: Situation) -> Skip | Try:
         return Skip(reason)
     if knob.needs_mpi and not situation.observation.uses_mpi:
         return Skip("the program makes no MPI call")
+    if knob.name in SET_THE_CPUS and situation.job.binding_wrapper:
+        return Skip(f"'{situation.job.binding_wrapper}' behind the launcher sets the CPUs of each rank")
     answer = knob.consider(situation)
     if LOG.isEnabledFor(logging.DEBUG):
         why = answer.reason if isinstance(answer, Skip) else f"{', '.join(answer.values)}: {answer.because}"

@@ -1,6 +1,5 @@
 """Causes of failed runs: failures of a host or the scheduler, and the failure rate of the command itself."""
 
-import os
 import time
 from collections import Counter
 from dataclasses import field
@@ -8,6 +7,7 @@ from math import comb
 from pathlib import Path
 
 from mpiric.host.host import Host
+from mpiric.lab.endings import read_tail
 from mpiric.model.amount import counted
 from mpiric.model.batch import Allocation
 from mpiric.model.configuration import Configuration
@@ -16,7 +16,6 @@ from mpiric.model.errors import ExitCode, MpiricError
 from mpiric.model.trial import Outcome, Trial
 from mpiric.schedulers import NAME_VARIABLE, BatchScheduler, Patience, batch_schedulers, find_allocation
 
-_TAIL_BYTES = 16 << 10
 _KILLED_WITHIN_S = 900.0  # maximum time since the job was requeued
 
 
@@ -50,7 +49,7 @@ class AllocationHosts(FailureCause):
     def excuse(self, stderr: Path) -> str:
         """Check every host of the allocation; see FailureCause."""
         cause = self._scheduler.why_it_failed(
-            self._host, self._allocation, _tail(stderr), self._patience, self._foreign_steps
+            self._host, self._allocation, read_tail(stderr), self._patience, self._foreign_steps
         )
         if cause.lost_hosts:
             raise LostAllocationError(
@@ -74,15 +73,6 @@ def failure_cause_of(host: Host) -> FailureCause:
         return FailureCause()  # inconsistent allocations are reported elsewhere
     scheduler = batch_schedulers().get(allocation.scheduler)
     return AllocationHosts(scheduler, host, allocation) if scheduler else FailureCause()
-
-
-def _tail(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            file.seek(max(0, path.stat().st_size - _TAIL_BYTES), os.SEEK_SET)
-            return file.read().decode(errors="replace")
-    except OSError:
-        return ""
 
 
 FAILURES = (Outcome.FAILED, Outcome.TIMED_OUT)

@@ -20,6 +20,7 @@ class Foreground:
     environment: Mapping[str, str]  # environment of launches before their own changes
     output: Output = Output.STDOUT
     output_tap: OutputTap | None = None  # copy of the output of its single run
+    error_tap: OutputTap | None = None  # copy of its error output
     after_ended_run: Callable[[], None] = lambda: None  # called if a run failed or was ended
 
     def measure(self, run: Run) -> Trial:
@@ -31,7 +32,7 @@ class Foreground:
         probe = run.probe if isinstance(run.probe, Probe) else Probe()
         launch = self.render(run.configuration, probe.spelling())
         ran = run_in_foreground(
-            launch, self.environment, self.output, run.limit_s, output_tap=self.output_tap
+            launch, self.environment, self.output, run.limit_s, self.output_tap, self.error_tap
         )
         outcome = Outcome.FAILED if ran.status else Outcome.OK
         if ran.was_ended or ran.was_asked_to_end:

@@ -4,6 +4,7 @@
 dialect, and ``render`` combines job and spellings. ``emit`` writes a placement plan.
 """
 
+from mpiric.launchers._arguments import without_wrappers
 from mpiric.launchers._dialect import Dialect
 from mpiric.launchers._emission import runtime_variables
 from mpiric.launchers._hosts import named_hosts, write_host_file
@@ -29,5 +30,6 @@ __all__ = [
     "runtime_variables",
     "spell",
     "spell_carried",
+    "without_wrappers",
     "write_host_file",
 ]

@@ -61,6 +61,26 @@ def prefix_length(arguments: Sequence[str]) -> int:
     return at
 
 
+def without_wrappers(program: Sequence[str]) -> tuple[str, ...]:
+    """Return the argv of a program without ``env``, ``taskset`` and the like in front of it."""
+    return tuple(program[prefix_length(program) :]) or tuple(program)
+
+
+_BINDING_OPTIONS = {"taskset": "", "numactl": r"-[CN].*|--(physcpubind|cpunodebind)(=.*)?"}
+
+
+def binding_wrapper(program: Sequence[str]) -> str:
+    """Return the part of a program's argv that sets the CPUs of its process, "" if none: ``taskset -c 1``."""
+    at = 0
+    while at < len(program) and (step := _one_prefix(program, at)):
+        wrapper = tuple(program[at : at + step])
+        pattern = _BINDING_OPTIONS.get(wrapper[0].rsplit("/", 1)[-1])
+        if pattern is not None and (not pattern or any(fullmatch(pattern, word) for word in wrapper)):
+            return " ".join(wrapper)
+        at += step
+    return ""
+
+
 def leading_assignments(arguments: Sequence[str]) -> int:
     """Return the number of leading assignments, which a shell would apply to the command."""
     return next((at for at, word in enumerate(arguments) if not is_assignment(word)), len(arguments))

@@ -6,6 +6,7 @@ as ``DIALECT``. HostFormat is the syntax of hosts with their slots in lists and 
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
+from enum import Enum
 
 from mpiric.model.amount import count_of
 from mpiric.model.dataclass import dataclass
@@ -64,6 +65,14 @@ Speller = Callable[[Situation, str], Spelling | None]
 Writer = Callable[[Words], Words | None]
 
 
+class Scope(Enum):
+    """Programs of a launch (``a : b``) to which an option applies."""
+
+    SEGMENT = "its own program"
+    FOLLOWING = "with the first program: all programs that do not set it themselves"
+    LAUNCH = "all programs, wherever it is written"
+
+
 @dataclass(frozen=True)
 class Option:
     """An option of a launcher."""
@@ -74,6 +83,7 @@ class Option:
     attached_only: bool = False  # True if the value is optional and can only be written --name=value
     implied: str = ""  # value of a flag: --bind-to-core is --bind-to core
     variable: str = ""  # environment variable with the same effect; {} is replaced by the first value
+    scope: Scope = Scope.SEGMENT
 
 
 def flags(names: str) -> tuple[Option, ...]:
@@ -84,6 +94,11 @@ def flags(names: str) -> tuple[Option, ...]:
 def valued(names: str) -> tuple[Option, ...]:
     """Return options with one value whose meaning does not matter, from names separated by spaces."""
     return tuple(Option((name,), 1) for name in names.split())
+
+
+def of_launcher(names: str, arity: int = 0) -> tuple[Option, ...]:
+    """Return options that only concern the launcher itself, from names separated by spaces."""
+    return tuple(Option((name,), arity, Meaning.LAUNCHER_ONLY) for name in names.split())
 
 
 @dataclass(frozen=True)
@@ -165,7 +180,9 @@ class Dialect:
     neutral: bool = False  # True if it serves all MPI libraries and is recognised by its name alone
     travels: Words = ()  # prefixes of variables that the launcher passes to all nodes by default
     travel_list: str = ""  # variable that lists further ones to pass, separated by semicolons
-    environment_in_every_segment: bool = False  # True if an environment option only applies to its segment
+    write_in_segment: Writer | None = None  # variable of one program, if `write` sets it for all programs
+    file_words: Callable[[str], Sequence[str]] = str.split  # splits a line of a file that lists programs
+    program_file_replaces_options: bool = False  # True if such a file replaces options of single programs
     hosts: HostFormat | None = None  # format of host lists and files
     fills_every_host: bool = False  # True if each host gets ranks when ranks per node are not set
     has_scheduler_names: bool = False  # True if it only knows the host names of its scheduler

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field, replace
 from itertools import pairwise
 
-from mpiric.launchers._arguments import is_assignment, leading_assignments
-from mpiric.launchers._dialect import Dialect, Option
+from mpiric.launchers._arguments import is_assignment, leading_assignments, prefix_length
+from mpiric.launchers._dialect import Dialect, Option, Scope
 from mpiric.model.dataclass import dataclass
 from mpiric.model.job import Job, LaunchOption, Meaning, Segment
 from mpiric.model.launch import Launch, Setting
@@ -82,6 +82,36 @@ def process_value(draft: Draft, name: str) -> str | None:
     return draft.environment.get(name, draft.job.environment.get(name))
 
 
+def set_behind_launcher(job: Job, name: str, value: str) -> Job:
+    """Return the job with a variable after each ``env`` in front of a program that would undo its setting."""
+
+    def changed(segment: Segment) -> Segment:
+        end = _env_end(segment.program[: prefix_length(segment.program)])
+        before, after = segment.program[:end], segment.program[end:]
+        if not (_mentions(before, name) or _clears(before)):
+            return segment
+        return replace(segment, program=(*_without(before, name), f"{name}={value}", *after))
+
+    return replace(job, segments=tuple(map(changed, job.segments)))
+
+
+def unset_behind_launcher(job: Job, name: str) -> Job:
+    """Return the job in which no ``env`` in front of a program sets a variable."""
+
+    def changed(segment: Segment) -> Segment:
+        end = _env_end(segment.program[: prefix_length(segment.program)])
+        return replace(segment, program=(*_without(segment.program[:end], name), *segment.program[end:]))
+
+    return replace(job, segments=tuple(map(changed, job.segments)))
+
+
+def value_behind_launcher(job: Job, name: str) -> str | None:
+    """Return the value that an ``env`` in front of the first program gives to a variable."""
+    program = job.segments[0].program
+    wrapper = reversed(program[: _env_end(program[: prefix_length(program)])])
+    return next((word.partition("=")[2] for word in wrapper if word.startswith(f"{name}=")), None)
+
+
 def _env_end(prefix: tuple[str, ...]) -> int:
     """Return the index after the last ``env`` and its arguments, 0 without one."""
     starts = [at for at, word in enumerate(prefix) if word.rsplit("/", 1)[-1] == "env"]
@@ -130,6 +160,12 @@ def known(dialect: Dialect, option: LaunchOption) -> Option | None:
     entry = dialect.find(body.partition("=")[0] if dialect.grammar.equals else body)
     short = dialect.grammar.attached_values and not option.tokens[0].startswith("--")
     return entry or (dialect.find(body[:1]) if short else None)
+
+
+def scope_of(dialect: Dialect, option: LaunchOption) -> Scope:
+    """Return the programs of a launch to which an option applies."""
+    entry = known(dialect, option)
+    return entry.scope if entry is not None else Scope.SEGMENT
 
 
 def identity(dialect: Dialect, option: LaunchOption) -> tuple[object, ...]:

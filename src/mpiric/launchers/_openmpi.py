@@ -9,11 +9,13 @@ from mpiric.launchers._dialect import (
     Grammar,
     HostFormat,
     Option,
+    Scope,
     Speller,
     Words,
     Writer,
     by_commas,
     colon,
+    of_launcher,
     placement_above,
     separate,
     words,
@@ -46,27 +48,34 @@ class PlacementWords:
     ranking: str
 
 
-def placing_options(placement: PlacementWords) -> tuple[Option, ...]:
-    """Return the options that all versions have."""
+_LAUNCHER_ONLY = """verbose v quiet q report-state-on-timeout get-stack-traces display-map display-devel-map
+    display-allocation report-bindings debug-daemons debug-daemons-file leave-session-attached show-progress
+    allow-run-as-root noprefix do-not-resolve"""
+
+
+def placing_options(placement: PlacementWords, environment: Scope) -> tuple[Option, ...]:
+    """Return the options that all versions have; ``environment`` is the scope of ``-x``."""
     binding, mapping, ranking = placement.binding, placement.mapping, placement.ranking
     return (
         Option(("np", "n", "c"), 1, Meaning.RANKS),
         Option(("pernode",), 0, Meaning.RANKS_PER_NODE, implied="1"),
         Option(("cpus-per-proc", "cpus-per-rank"), 1, Meaning.THREADS_PER_RANK),
         Option(("host", "H"), 1, Meaning.HOSTS),
-        Option(("x",), 1, Meaning.ENVIRONMENT),
-        Option(("bind-to",), 1, Meaning.BINDING, variable=binding),
+        Option(("x",), 1, Meaning.ENVIRONMENT, scope=environment),
+        Option(("bind-to",), 1, Meaning.BINDING, variable=binding, scope=Scope.LAUNCH),
         Option(("bind-to-core",), 0, Meaning.BINDING, implied="core", variable=binding),
         Option(("bind-to-socket",), 0, Meaning.BINDING, implied=placement.package, variable=binding),
-        Option(("map-by",), 1, Meaning.MAPPING, variable=mapping),
+        Option(("map-by",), 1, Meaning.MAPPING, variable=mapping, scope=Scope.LAUNCH),
         Option(("bycore",), 0, Meaning.MAPPING, implied="core", variable=mapping),
         Option(("bynode",), 0, Meaning.MAPPING, implied="node", variable=mapping),
         Option(("byslot",), 0, Meaning.MAPPING, implied="slot", variable=mapping),
-        Option(("rank-by",), 1, Meaning.RANKING, variable=ranking),
+        Option(("rank-by",), 1, Meaning.RANKING, variable=ranking, scope=Scope.LAUNCH),
         Option(("wdir", "wd"), 1, Meaning.WORKING_DIRECTORY),
         Option(("launch-agent",), 1, Meaning.BOOTSTRAP),
         Option(("stdin",), 1, Meaning.STDIN),
         Option(("app",), 1, Meaning.PROGRAM_FILE),
+        Option(("tag-output",), 0, Meaning.LABEL),
+        *of_launcher(_LAUNCHER_ONLY),
     )
 
 
@@ -108,6 +117,7 @@ _WRITE: Mapping[Meaning, Writer] = {
     Meaning.THREADS_PER_RANK: lambda values: ("--map-by", f":pe={values[0]}"),
     Meaning.ENVIRONMENT: write_environment,
     Meaning.OVERSUBSCRIBE: lambda _values: ("--oversubscribe",),
+    Meaning.LABEL: lambda _values: ("--tag-output",),
 }
 
 
@@ -221,9 +231,9 @@ def dialect(
         spellings=_spellings(binding, mapping),
         merge=_merge,
         facets=_facets,
+        program_file_replaces_options=True,
         travels=travels,
         travel_list="OMPI_MCA_mca_base_env_list",
-        environment_in_every_segment=True,
         in_scripts={
             "binding": by_variable(placement.binding, binding),
             "mapping": by_variable(placement.mapping, mapping),

@@ -1,19 +1,25 @@
 """Arguments of a command line → Job."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from mpiric.launchers._arguments import (
     IsProgram,
+    binding_wrapper,
     is_assignment,
     leading_assignments,
     parse_options,
     prefix_length,
 )
-from mpiric.launchers._dialect import Dialect, words
+from mpiric.launchers._dialect import Dialect, Scope, words
+from mpiric.launchers._draft import scope_of
+from mpiric.launchers._in_front import refuse_hidden_launcher
 from mpiric.launchers._registry import dialects
 from mpiric.launchers.containers import split_container
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.job import Job, Meaning, Segment
+
+ReadText = Callable[[str], str]
 
 # Known launchers without a dialect; their command lines must not be mistaken for programs.
 _OTHERS = frozenset(words("jsrun lrun flux ibrun mpirun_rsh mpiexec_mpt ccmrun poe yod rsmpi ddt map"))
@@ -40,12 +46,14 @@ def parse_command(
     *,
     dialect: str | None = _USUAL_DIALECT,
     is_program: IsProgram | None = None,
+    read_text: ReadText | None = None,
 ) -> Job:
     """Parse the launch line of the user.
 
     ``dialect`` is the dialect of the `ambiguous_launcher_word`, None if no MPI library has it. The default
     suffices if only ranks, nodes and program matter. ``is_program`` returns whether an argument can be
-    executed, which determines where an unknown option ends. Raises MpiricError.
+    executed, which determines where an unknown option ends. ``read_text`` reads a file that contains programs
+    of the launch, which then become its segments. Raises MpiricError.
     """
     arguments = tuple(argv)
     at = prefix_length(arguments)
@@ -55,8 +63,13 @@ def parse_command(
             hint="write your launch line after '--', for example: -- mpirun -n 4 ./app",
         )
     job_dialect = _dialect(arguments[at], dialect)
+    if not job_dialect.launcher_names:
+        refuse_hidden_launcher(arguments[at:], lambda word: _stem(word) in _launcher_names())
     launcher = arguments[at : at + 1] if job_dialect.launcher_names else ()
-    segments = _segments(job_dialect, arguments[at + len(launcher) :], is_program or looks_like_program)
+    is_program = is_program or looks_like_program
+    segments = _segments(job_dialect, arguments[at + len(launcher) :], is_program)
+    if read_text is not None:
+        segments = _with_listed_programs(job_dialect, segments, is_program, read_text)
     assigned = dict(word.split("=", 1) for word in arguments[: leading_assignments(arguments)])
     return Job(
         argv=arguments,
@@ -69,6 +82,7 @@ def parse_command(
         stdin=stdin,
         container=split_container(segments[0].program),
         launcher=job_dialect.traits,
+        binding_wrapper=binding_wrapper(segments[0].program),
     )
 
 
@@ -110,6 +124,40 @@ def _dialect(word: str, name: str | None) -> Dialect:
     return dialects()[name]
 
 
+def _with_listed_programs(
+    dialect: Dialect, segments: tuple[Segment, ...], is_program: IsProgram, read_text: ReadText
+) -> tuple[Segment, ...]:
+    """Return the segments, with one segment for each line of a file that lists programs."""
+    listed: list[Segment] = []
+    for segment in segments:
+        file = segment.first(Meaning.PROGRAM_FILE)
+        if file is None or not file.values:
+            listed.append(segment)
+            continue
+        name = file.values[0]
+        lines = (line.strip() for line in read_text(name).splitlines())
+        try:
+            listed_words = [dialect.file_words(line) for line in lines if line and not line.startswith("#")]
+        except ValueError as error:
+            raise MpiricError(
+                f"the file {name!r} cannot be read: {error}", hint="check its quotes"
+            ) from error
+        if not listed_words:
+            raise MpiricError(f"the file {name!r} lists no program", hint="write one line per program")
+        before = [option for option in segment.options if option is not file]
+        if dialect.program_file_replaces_options:
+            before = [option for option in before if scope_of(dialect, option) is Scope.LAUNCH]
+        for line_words in listed_words:
+            new = _segments(dialect, line_words, is_program)
+            if any(one.first(Meaning.PROGRAM_FILE) for one in new):
+                raise MpiricError(
+                    f"the file {name!r} names another file of programs", hint="write its lines into this file"
+                )
+            listed += [replace(new[0], options=(*before, *new[0].options)), *new[1:]]
+            before = []
+    return tuple(listed)
+
+
 def _segments(dialect: Dialect, arguments: Sequence[str], is_program: IsProgram) -> tuple[Segment, ...]:
     if not dialect.launcher_names:
         return (Segment((), tuple(arguments)),)
@@ -118,7 +166,8 @@ def _segments(dialect: Dialect, arguments: Sequence[str], is_program: IsProgram)
     for end in [*(at for at, word in enumerate(arguments) if word == ":"), len(arguments)]:
         options, length = parse_options(dialect, arguments[start:end], is_program)
         segment = Segment(options, tuple(arguments[start + length : end]))
-        if not segment.program and segment.first(Meaning.PROGRAM_FILE) is None:
+        file = segment.first(Meaning.PROGRAM_FILE)
+        if not segment.program and (file is None or not file.values):
             position = "after ':'" if start else "after the launcher's options"
             raise MpiricError(
                 f"the program is missing {position}",

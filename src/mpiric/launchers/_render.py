@@ -24,7 +24,7 @@ from mpiric.launchers._variables import rank_value, set_variables, unset_variabl
 from mpiric.launchers.containers import bind_paths
 from mpiric.model.errors import MismatchError
 from mpiric.model.job import Job, LaunchOption, Meaning
-from mpiric.model.launch import Launch, Setting, Spelling
+from mpiric.model.launch import LEFT_OUT, Launch, Setting, Spelling
 
 Spelled = tuple[str, str, Spelling]  # knob, value, spelling
 
@@ -61,13 +61,15 @@ def _switched(draft: Draft, spellings: Sequence[Spelled]) -> Draft:
     ):
         raise MismatchError(f"{switches[0][0]} and {knob} require different launchers")
     target = dialects()[spelling.dialect]
-    job, variables = translate(draft.job, target, spelling.launcher_words, crowded=spelling.crowded)
+    translation = translate(draft.job, target, spelling.launcher_words, crowded=spelling.crowded)
     before = " ".join((*draft.job.launcher_words, *_tokens(draft.job)))
     setting = Setting(
         knob, "launcher", " ".join(spelling.launcher_words), "command line", f"{before} (command line)"
     )
-    draft = replace(draft, job=job, dialect=target).noting(setting)
-    return set_variables(draft, {name: (knob, value) for name, value in variables.items()})
+    draft = replace(draft, job=translation.job, dialect=target).noting(setting)
+    for option in translation.left_out:
+        draft = draft.noting(Setting(knob, " ".join(option.tokens), LEFT_OUT, "command line"))
+    return set_variables(draft, {name: (knob, value) for name, value in translation.variables.items()})
 
 
 def _tokens(job: Job) -> tuple[str, ...]:
@@ -187,7 +189,17 @@ def _merged(dialect: Dialect, name: str, under: tuple[str, str], over: tuple[str
 
 
 def _with_own(draft: Draft, name: str, value: str) -> str:
-    """Prepend a value to the user's list; for tunables of the same name, the new value counts."""
+    """Prepend a value to the user's list; for tunables of the same name, the new value counts.
+
+    Raises MismatchError if the programs of the launch have different lists, which one value would replace.
+    """
+    is_list = name in {"LD_PRELOAD", "LD_LIBRARY_PATH"} or name in _JOINED
+    options = [o for o in all_options(draft.job) if o.meaning is Meaning.ENVIRONMENT and o.values[0] == name]
+    if is_list and len({option.values for option in options}) > 1:
+        raise MismatchError(
+            f"the programs of the launch have different values of {name}, to which one more must be added",
+            hint="give all programs the same value on the launch line",
+        )
     before = rank_value(draft, name)
     if before is None or not before[0]:
         return value

@@ -1,28 +1,40 @@
 """Translation of a job to another launcher: by the meaning of options, refused without a counterpart."""
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import field, replace
 
 from mpiric.launchers._arguments import parse_option
-from mpiric.launchers._dialect import Dialect, Facet, Words
-from mpiric.launchers._draft import identity, known, twin
+from mpiric.launchers._dialect import Dialect, Facet, Scope, Words
+from mpiric.launchers._draft import identity, known, scope_of, twin
 from mpiric.launchers._hosts import host_facets, read_hosts, seated
 from mpiric.launchers._registry import dialects
 from mpiric.model.amount import count_of
+from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MismatchError
 from mpiric.model.job import Job, LaunchOption, Meaning, Segment
 
 # Default of other launchers, or useless for them: the program runs in the same way without it.
 _DISPENSABLE = frozenset({Meaning.SEPARATOR, Meaning.PROCESS_MANAGER})
+_DEFAULTS = ((Meaning.ENVIRONMENT_LIMIT, ("all",)), (Meaning.STDIN, ("0",)))
 
 # Only has the same meaning for launchers of one family, which also write it in the same way.
-_OF_ONE_FAMILY = frozenset({Meaning.MPI_PARAMETER, Meaning.BOOTSTRAP, Meaning.OTHER})
+_OF_ONE_FAMILY = frozenset({Meaning.MPI_PARAMETER, Meaning.BOOTSTRAP, Meaning.LAUNCHER_ONLY, Meaning.OTHER})
+
+# Concerns only the previous launcher or MPI library; the ranks under another one are the same without it.
+_VOID_ELSEWHERE = frozenset({Meaning.MPI_PARAMETER, Meaning.LAUNCHER_ONLY})
 
 
-def translate(
-    job: Job, target: Dialect, launcher_words: Words, *, crowded: bool = False
-) -> tuple[Job, dict[str, str]]:
-    """Return the job, and the variables that replace options the target launcher does not have.
+@dataclass(frozen=True)
+class Translation:
+    """Job for another launcher, variables that replace some options, and options that were left out."""
+
+    job: Job
+    variables: Mapping[str, str] = field(default_factory=dict)
+    left_out: tuple[LaunchOption, ...] = ()  # they only concern the previous launcher or its library
+
+
+def translate(job: Job, target: Dialect, launcher_words: Words, *, crowded: bool = False) -> Translation:
+    """Return the job under another launcher.
 
     A ``crowded`` job has more ranks than CPUs, which some launchers must be told by an option.
     Raises MismatchError that names an option without a counterpart, and the reason.
@@ -34,22 +46,85 @@ def translate(
             hint=f"write a launcher in front of the program: mpirun -n 2 {job.program[0]}",
         )
     if source.name == target.name:
-        return replace(job, launcher_words=launcher_words), {}
+        return Translation(replace(job, launcher_words=launcher_words))
     job = _with_all_slots(job, source)
     if job.ranks is None:
         raise MismatchError(
             f"the command does not set the number of ranks, but {target.name} needs it",
             hint="add the number of ranks (-n) to the launch line",
         )
-    translated = [_segment(source, target, segment, job) for segment in job.segments]
+    job = _spread(job, source)
+    left_out: list[LaunchOption] = []
+    translated = [_segment(source, target, segment, job, left_out) for segment in job.segments]
     variables = translated[0][1]
     if any(other_variables != variables for _, other_variables in translated):
         raise MismatchError(
             f"the programs of the launch get different variables, which {target.name} does not support"
         )
-    segments = tuple(_allowed(target, segment, crowded=crowded) for segment, _ in translated)
+    gathered = _gathered([segment for segment, _ in translated], target)
+    segments = tuple(_allowed(target, segment, crowded=crowded) for segment in gathered)
     job = replace(job, launcher_words=launcher_words, segments=segments)
-    return replace(job, dialect=target.name, launcher=target.traits), variables
+    job = replace(job, dialect=target.name, launcher=target.traits)
+    return Translation(job, variables, tuple(dict.fromkeys(left_out)))
+
+
+def _spread(job: Job, source: Dialect) -> Job:
+    """Return the job whose segments repeat each option that also applies to them, for several programs."""
+    if len(job.segments) == 1:
+        return job
+    if any(len(read_hosts(source.hosts, segment, job.host_files)) > 1 for segment in job.segments):
+        raise MismatchError(
+            "hosts cannot be translated for a launch with several programs",
+            hint="keep the launcher, or run the programs on one host",
+        )
+    shared = [
+        option
+        for at, segment in enumerate(job.segments)
+        for option in segment.options
+        if scope_of(source, option) is Scope.LAUNCH
+        or (at == 0 and scope_of(source, option) is Scope.FOLLOWING)
+    ]
+    moved = any(segment.first(Meaning.WORKING_DIRECTORY) for segment in job.segments)
+    if moved and Meaning.WORKING_DIRECTORY in source.write:
+        default = source.write[Meaning.WORKING_DIRECTORY]((job.working_directory,))
+        shared.append(parse_option(source, default or ()))
+    segments = []
+    for segment in job.segments:
+        present = {identity(source, option) for option in segment.options}
+        added = (option for option in shared if identity(source, option) not in present)
+        segments.append(replace(segment, options=(*added, *segment.options)))
+    return replace(job, segments=tuple(segments))
+
+
+def _gathered(segments: Sequence[Segment], target: Dialect) -> list[Segment]:
+    """Return the segments with each option of the whole launch written once.
+
+    Raises MismatchError if the programs need different values of such an option.
+    """
+    if len(segments) == 1:
+        return list(segments)
+    gathered = []
+    for at, segment in enumerate(segments):
+        options = []
+        for option in segment.options:
+            scope = scope_of(target, option)
+            if scope is Scope.SEGMENT:
+                options.append(option)
+            elif all(option in other.options for other in segments):
+                options += [option] if at == 0 or scope is Scope.FOLLOWING else []
+            elif option.meaning is Meaning.ENVIRONMENT and target.write_in_segment is not None:
+                options.append(parse_option(target, target.write_in_segment(option.values) or ()))
+            elif scope is Scope.LAUNCH or not all(_sets(other, option, target) for other in segments[at:]):
+                raise _refusal(option, target, "it would apply to all programs of the launch")
+            else:
+                options.append(option)
+        gathered.append(replace(segment, options=tuple(options)))
+    return gathered
+
+
+def _sets(segment: Segment, option: LaunchOption, dialect: Dialect) -> bool:
+    key = identity(dialect, option)
+    return any(identity(dialect, other) == key for other in segment.options)
 
 
 def _allowed(target: Dialect, segment: Segment, *, crowded: bool) -> Segment:
@@ -76,18 +151,24 @@ def _with_all_slots(job: Job, source: Dialect) -> Job:
     return replace(job, segments=tuple(segments))
 
 
-def _segment(source: Dialect, target: Dialect, segment: Segment, job: Job) -> tuple[Segment, dict[str, str]]:
+def _segment(
+    source: Dialect, target: Dialect, segment: Segment, job: Job, left_out: list[LaunchOption]
+) -> tuple[Segment, dict[str, str]]:
+    """Return the translated segment and its variables; append options without effect to ``left_out``."""
     options: dict[tuple[object, ...], LaunchOption] = {}
     variables: dict[str, str] = {}
     for option in segment.options:
         for meaning, values in _facets(source, target, segment, option, job):
             if meaning is Meaning.OVERSUBSCRIBE and meaning not in target.write:
                 continue  # the target starts any number of ranks
-            if meaning in _DISPENSABLE or (meaning, values) == (Meaning.ENVIRONMENT_LIMIT, ("all",)):
+            if meaning in _DISPENSABLE or (meaning, values) in _DEFAULTS:
                 continue
             name = _as_variable(source, target, option, (meaning, values))
             if name:
                 variables[name] = values[-1]
+                continue
+            if _is_void(source, target, segment, option, meaning):
+                left_out.append(option)
                 continue
             arguments = _counterpart(source, target, segment, option, (meaning, values))
             if arguments:
@@ -102,6 +183,7 @@ def _facets(
 ) -> tuple[Facet, ...]:
     """Return the meanings of an option, with hosts in a form that the target launcher accepts."""
     foreign = source.hosts is not target.hosts
+    option = _by_parameter(source, option)
     if option.meaning not in {Meaning.HOSTS, Meaning.HOSTFILE} or not foreign:
         return source.facets(option)
     form, is_file = source.hosts, option.meaning is Meaning.HOSTFILE
@@ -121,11 +203,31 @@ def _facets(
     return tuple(facet for facet in facets if not per_node or facet[0] is not Meaning.RANKS_PER_NODE)
 
 
+def _by_parameter(source: Dialect, option: LaunchOption) -> LaunchOption:
+    """Return the launcher option with the effect of a parameter: ``--mca`` for a binding is ``--bind-to``."""
+    variable = twin(source, option) if option.meaning is Meaning.MPI_PARAMETER else ""
+    same = (entry for entry in source.options if entry.variable == variable and not entry.implied)
+    entry = next(same, None) if variable else None
+    return replace(option, meaning=entry.meaning, values=option.values[-1:]) if entry else option
+
+
 def _on_each(source: Dialect, segment: Segment) -> int:
     """Return the ranks per node of a segment, 0 if not set."""
     facets = (facet for option in segment.options for facet in source.facets(option))
     text = next((values[0] for meaning, values in facets if meaning is Meaning.RANKS_PER_NODE), "")
     return count_of(text)
+
+
+def _is_void(
+    source: Dialect, target: Dialect, segment: Segment, option: LaunchOption, meaning: Meaning
+) -> bool:
+    """Return whether an option means nothing to the target launcher and to its MPI library."""
+    if _are_kin(source, target) and known(target, option) is not None:
+        return False
+    if meaning is Meaning.BOOTSTRAP:
+        is_on_hosts = segment.first(Meaning.HOSTS) or segment.first(Meaning.HOSTFILE)
+        return target.neutral or not is_on_hosts
+    return meaning in _VOID_ELSEWHERE
 
 
 def _as_variable(source: Dialect, target: Dialect, option: LaunchOption, facet: Facet) -> str:
@@ -158,6 +260,8 @@ def _counterpart(
         arguments = _by_ranks_per_node(target, segment, values[0])
     elif meaning is Meaning.BINDING:
         arguments = _by_level(target, meaning, source.binding_words, target.binding_words, values[0])
+    elif meaning is Meaning.MAPPING and values == ("core",):  # other launchers fill cores in order by default
+        arguments = target.write[meaning](values) if _are_kin(source, target) else ()
     elif meaning is Meaning.MAPPING:
         arguments = _by_level(target, meaning, source.mapping_words, target.mapping_words, values[0])
     elif meaning in _OF_ONE_FAMILY:

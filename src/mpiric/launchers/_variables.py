@@ -4,21 +4,26 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from mpiric.launchers._arguments import parse_option
+from mpiric.launchers._dialect import Scope
 from mpiric.launchers._draft import (
     Draft,
     all_options,
     in_front,
     process_value,
+    scope_of,
+    set_behind_launcher,
     set_for_process,
     start,
     twin,
+    unset_behind_launcher,
     unset_for_process,
+    value_behind_launcher,
     without,
 )
 from mpiric.launchers._registry import dialects
 from mpiric.launchers.containers import container_variables, into_containers, map_containers
 from mpiric.model.amount import number_of
-from mpiric.model.job import Job, Meaning
+from mpiric.model.job import Job, LaunchOption, Meaning
 from mpiric.model.launch import Setting
 
 # The dynamic linker applies these in each program that has them, including the launcher.
@@ -27,6 +32,9 @@ _FOR_RANKS_ONLY = frozenset({"LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT"})
 
 def rank_value(draft: Draft, name: str) -> tuple[str, str] | None:
     """Return the value of a variable that the ranks currently get, and where it was set."""
+    behind = value_behind_launcher(draft.job, name)
+    if behind is not None:
+        return behind, "env in front of the program"
     inside = container_variables(draft.job)
     if name in inside:
         return inside[name], "container option"
@@ -53,6 +61,10 @@ def set_variables(draft: Draft, variables: Mapping[str, tuple[str, str]]) -> Dra
     replaced: dict[str, tuple[str, ...]] = {}
     for name in sorted(variables):
         draft, replaced[name] = _withdraw(draft, name)
+    job = draft.job
+    for name, (_, value) in variables.items():
+        job = set_behind_launcher(job, name, value)
+    draft = replace(draft, job=job)
     draft, outside = into_containers(draft, {name: value for name, (_, value) in variables.items()})
     by_option = {name: value for name, value in outside.items() if _by_option(draft, name, value)}
     in_process = {name: value for name, value in outside.items() if name not in by_option}
@@ -70,7 +82,7 @@ def unset_variable(draft: Draft, knob: str, name: str) -> Draft:
     """Remove a variable from the ranks; nothing is reported if they do not have it."""
     before = rank_value(draft, name)
     draft, _ = _withdraw(draft, name)
-    draft = unset_for_process(draft, name)
+    draft = unset_for_process(replace(draft, job=unset_behind_launcher(draft.job, name)), name)
     if before is None:
         return draft
     return draft.noting(Setting(knob, name, "(unset)", before[1], f"{name}={before[0]} ({before[1]})"))
@@ -136,5 +148,8 @@ def _forward(draft: Draft, by_option: Mapping[str, str], in_process: Mapping[str
         dialect.write[Meaning.ENVIRONMENT]((name, value)) for name, value in sorted(by_option.items())
     ]
     options = [parse_option(dialect, word) for word in arguments if word]
-    job = in_front(draft.job, options, every_segment=dialect.environment_in_every_segment)
-    return replace(draft, job=job)
+    everywhere: list[LaunchOption] = []
+    alone: list[LaunchOption] = []
+    for option in options:
+        (everywhere if scope_of(dialect, option) is Scope.LAUNCH else alone).append(option)
+    return replace(draft, job=in_front(in_front(draft.job, everywhere), alone, every_segment=True))

@@ -118,7 +118,6 @@ DIALECT = Dialect(
         "threads-per-rank": by_depth("-d", "-cc"),
     },
     neutral=True,
-    environment_in_every_segment=True,
     binding_words=_BINDING,
     emit=_emit,
     emit_uneven=_emit_uneven,

@@ -16,6 +16,7 @@ from mpiric.launchers._dialect import (
     Grammar,
     HostFormat,
     Option,
+    Scope,
     Speller,
     Words,
     Writer,
@@ -23,6 +24,7 @@ from mpiric.launchers._dialect import (
     colon,
     first_word,
     flags,
+    of_launcher,
     placement_above,
     separate,
     valued,
@@ -46,27 +48,48 @@ from mpiric.model.situation import Situation
 
 GRAMMAR = Grammar(equals=True, fold_case=True, long_after_one_dash=True, pair_in_one_word=True)
 
+
+def _limits(prefix: str, scope: Scope) -> tuple[Option, ...]:
+    """Return ``-envlist``, ``-envnone`` and ``-envall``, or with ``g`` their forms for all programs."""
+    limit, variable = Meaning.ENVIRONMENT_LIMIT, "HYDRA_ENV"
+    return (
+        Option((f"{prefix}envlist",), 1, limit, variable=variable, scope=scope),
+        Option((f"{prefix}envnone",), 0, limit, implied="none", variable=variable, scope=scope),
+        Option((f"{prefix}envall",), 0, limit, implied="all", variable=variable, scope=scope),
+    )
+
+
 OPTIONS = (
     Option(("n", "np"), 1, Meaning.RANKS),
-    Option(("ppn",), 1, Meaning.RANKS_PER_NODE),
-    Option(("hosts", "host", "hostlist", "machine", "machines", "machinelist"), 1, Meaning.HOSTS),
-    Option(("f", "hostfile", "machinefile"), 1, Meaning.HOSTFILE, variable="HYDRA_HOST_FILE"),
-    Option(("genv", "env"), 2, Meaning.ENVIRONMENT),
-    Option(("genvlist", "envlist"), 1, Meaning.ENVIRONMENT_LIMIT, variable="HYDRA_ENV"),
-    Option(("genvnone", "envnone"), 0, Meaning.ENVIRONMENT_LIMIT, implied="none", variable="HYDRA_ENV"),
-    Option(("genvall", "envall"), 0, Meaning.ENVIRONMENT_LIMIT, implied="all", variable="HYDRA_ENV"),
+    Option(("ppn",), 1, Meaning.RANKS_PER_NODE, scope=Scope.LAUNCH),
+    Option(
+        ("hosts", "host", "hostlist", "machine", "machines", "machinelist"),
+        1,
+        Meaning.HOSTS,
+        scope=Scope.LAUNCH,
+    ),
+    Option(
+        ("f", "hostfile", "machinefile"), 1, Meaning.HOSTFILE, variable="HYDRA_HOST_FILE", scope=Scope.LAUNCH
+    ),
+    Option(("genv",), 2, Meaning.ENVIRONMENT, scope=Scope.LAUNCH),
+    Option(("env",), 2, Meaning.ENVIRONMENT),
+    *_limits("g", Scope.LAUNCH),
+    *_limits("", Scope.SEGMENT),
     Option(("wdir",), 1, Meaning.WORKING_DIRECTORY),
     Option(("configfile",), 1, Meaning.PROGRAM_FILE),
     Option(("launcher", "bootstrap"), 1, Meaning.BOOTSTRAP, variable="HYDRA_LAUNCHER"),
     Option(("launcher-exec", "bootstrap-exec"), 1, Meaning.BOOTSTRAP, variable="HYDRA_LAUNCHER_EXEC"),
-    Option(("rmk",), 1, variable="HYDRA_RMK"),
-    Option(("iface",), 1, variable="HYDRA_IFACE"),
-    Option(("topolib",), 1, variable="HYDRA_TOPOLIB"),
-    *flags("help h profile prepend-rank l enable-x disable-x report-bindings debug disable-auto-cleanup"),
-    *flags("dac disable-hostname-propagation enable-auto-cleanup enable-hostname-propagation hybrid-hosts"),
-    *flags("info pmi-port print-all-exitcodes skip-launch-node v verbose version pmi_args"),
-    *valued("rankmap output-from prepend-pattern outfile-pattern errfile-pattern outfile errfile demux"),
-    *valued("memory-alloc-kinds g gpus-per-proc gpu-subdevs-per-proc localhost nameserver order-nodes usize"),
+    Option(("rmk",), 1, Meaning.LAUNCHER_ONLY, variable="HYDRA_RMK"),
+    Option(("iface",), 1, Meaning.LAUNCHER_ONLY, variable="HYDRA_IFACE"),
+    Option(("topolib",), 1, Meaning.LAUNCHER_ONLY, variable="HYDRA_TOPOLIB"),
+    Option(("l", "prepend-rank"), 0, Meaning.LABEL),
+    *of_launcher("enable-x disable-x report-bindings debug disable-hostname-propagation print-all-exitcodes"),
+    *of_launcher("enable-hostname-propagation hybrid-hosts v verbose"),
+    *of_launcher("demux localhost nameserver", arity=1),
+    *flags("help h profile disable-auto-cleanup dac enable-auto-cleanup info pmi-port skip-launch-node"),
+    *flags("version pmi_args"),
+    *valued("rankmap output-from prepend-pattern outfile-pattern errfile-pattern outfile errfile"),
+    *valued("memory-alloc-kinds g gpus-per-proc gpu-subdevs-per-proc order-nodes usize"),
 )
 
 
@@ -77,6 +100,11 @@ def _limit(values: Words) -> Words:
 def _environment(values: Words) -> Words | None:
     """Write ``-genv`` for a variable that is set; the launcher passes on all others by default."""
     return ("-genv", *values) if len(values) == 2 else ()
+
+
+def write_in_segment(values: Words) -> Words:
+    """Write ``-env``, which sets a variable for one program of the launch."""
+    return ("-env", *values)
 
 
 WRITE: Mapping[Meaning, Writer] = {
@@ -92,6 +120,7 @@ WRITE: Mapping[Meaning, Writer] = {
     ),
     Meaning.ENVIRONMENT: _environment,
     Meaning.ENVIRONMENT_LIMIT: _limit,
+    Meaning.LABEL: lambda _values: ("-l",),
 }
 
 
@@ -210,9 +239,9 @@ DIALECT = Dialect(
     grammar=GRAMMAR,
     options=(
         *OPTIONS,
-        Option(("bind-to", "binding"), 1, Meaning.BINDING, variable="HYDRA_BINDING"),
-        Option(("map-by",), 1, Meaning.MAPPING, variable="HYDRA_MAPPING"),
-        Option(("membind",), 1, Meaning.MEMORY_BINDING, variable="HYDRA_MEMBIND"),
+        Option(("bind-to", "binding"), 1, Meaning.BINDING, variable="HYDRA_BINDING", scope=Scope.LAUNCH),
+        Option(("map-by",), 1, Meaning.MAPPING, variable="HYDRA_MAPPING", scope=Scope.LAUNCH),
+        Option(("membind",), 1, Meaning.MEMORY_BINDING, variable="HYDRA_MEMBIND", scope=Scope.LAUNCH),
     ),
     recognise_version=version_by(r"(?s)HYDRA build details:.*?Version:\s+(\S+)"),
     write={
@@ -230,6 +259,7 @@ DIALECT = Dialect(
         **SPELLINGS,
     },
     spellings_of_carried={"binding": _carried_binding},
+    write_in_segment=write_in_segment,
     merge=_merge,
     facets=_facets,
     in_scripts={

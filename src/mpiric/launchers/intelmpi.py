@@ -7,11 +7,22 @@ Source: Intel MPI Library Developer Reference, "Global Hydra Options" and "Proce
 
 from collections.abc import Sequence
 from re import fullmatch
+from shlex import split
 
-from mpiric.launchers._dialect import Dialect, Option, Speller, Words, flags, placement_above, valued, words
+from mpiric.launchers._dialect import (
+    Dialect,
+    Option,
+    Scope,
+    Speller,
+    Words,
+    flags,
+    placement_above,
+    valued,
+    words,
+)
 from mpiric.launchers._emission import PROGRAM, REPEATED, hosts_with_ranks, openmp_variables, shared_variables
 from mpiric.launchers._spellers import route_speller
-from mpiric.launchers.hydra import GRAMMAR, HOSTS, OPTIONS, SPELLINGS, WRITE
+from mpiric.launchers.hydra import GRAMMAR, HOSTS, OPTIONS, SPELLINGS, WRITE, write_in_segment
 from mpiric.model.amount import count_of, version_by
 from mpiric.model.job import Meaning
 from mpiric.model.launch import Spelling
@@ -112,8 +123,10 @@ DIALECT = Dialect(
     grammar=GRAMMAR,
     options=(
         *(option for option in OPTIONS if "ppn" not in option.names),
-        Option(("ppn", "perhost", "grr"), 1, Meaning.RANKS_PER_NODE, variable="I_MPI_PERHOST"),
-        Option(("rr",), 0, Meaning.RANKS_PER_NODE, implied="1"),
+        Option(
+            ("ppn", "perhost", "grr"), 1, Meaning.RANKS_PER_NODE, variable="I_MPI_PERHOST", scope=Scope.LAUNCH
+        ),
+        Option(("rr",), 0, Meaning.RANKS_PER_NODE, implied="1", scope=Scope.LAUNCH),
         Option(("cpu-bind",), 1, Meaning.BINDING),
         Option(("s",), 1, Meaning.STDIN),
         *flags("aps mps gdb gdb-ia tv tva trace trace-imbalance trace-pt2pt trace-collectives check_mpi"),
@@ -129,6 +142,7 @@ DIALECT = Dialect(
         Meaning.BINDING: _write_binding,
         Meaning.THREADS_PER_RANK: lambda values: ("-genv", "I_MPI_PIN_DOMAIN", f"{values[0]}:compact"),
     },
+    write_in_segment=write_in_segment,
     merge=_merge,
     spellings={
         "binding": _binding,
@@ -140,6 +154,7 @@ DIALECT = Dialect(
     in_scripts={"binding": _as_variables(_binding), "mapping": _as_variables(_mapping)},
     process_manager="pmi2",
     process_manager_needs="I_MPI_PMI_LIBRARY",
+    file_words=split,
     hosts=HOSTS,
     binding_words={"none": "none", **_DOMAINS},
     emit=_emit,

@@ -7,7 +7,7 @@ cannot express an order. Sources: orte/mca/schizo/ompi/schizo_ompi.c and opal/ut
 
 from collections.abc import Sequence
 
-from mpiric.launchers._dialect import Grammar, Option, flags, valued
+from mpiric.launchers._dialect import Grammar, Option, Scope, flags, of_launcher, valued
 from mpiric.launchers._emission import fillings
 from mpiric.launchers._openmpi import (
     PlacementWords,
@@ -32,20 +32,19 @@ _WORDS = PlacementWords(
 )
 
 _OPTIONS = (
-    *placing_options(_WORDS),
+    *placing_options(_WORDS, Scope.SEGMENT),
+    *of_launcher("display-topo display-diffable-map display-devel-allocation"),
     Option(("npernode", "N"), 1, Meaning.RANKS_PER_NODE, variable="OMPI_MCA_rmaps_ppr_n_pernode"),
     Option(("hostfile", "machinefile"), 1, Meaning.HOSTFILE),
     Option(("default-hostfile",), 1, Meaning.HOSTFILE, variable="OMPI_MCA_orte_default_hostfile"),
     Option(("mca", "gmca"), 2, Meaning.MPI_PARAMETER, variable="OMPI_MCA_{}"),
     Option(("oversubscribe",), 0, Meaning.OVERSUBSCRIBE, variable="OMPI_MCA_rmaps_base_oversubscribe"),
     Option(("help", "h"), 1),
-    *flags("version V verbose v quiet q report-state-on-timeout get-stack-traces xml tag-output"),
+    *flags("version V xml"),
     *flags("report-child-jobs-separately timestamp-output merge-stderr-to-stdout index-argv-by-rank s"),
-    *flags("preload-binary do-not-resolve display-map display-devel-map display-topo nolocal dvm novm"),
-    *flags("display-diffable-map nooversubscribe use-hwthread-cpus report-bindings display-allocation"),
-    *flags("display-devel-allocation set-cwd-to-session-dir tv debug output-proctable debug-devel d"),
-    *flags("debug-daemons debug-daemons-file leave-session-attached do-not-launch noprefix show-progress"),
-    *flags("use-regexp enable-recovery disable-recovery continuous allow-run-as-root fwd-mpirun-port"),
+    *flags("preload-binary nolocal dvm novm nooversubscribe use-hwthread-cpus do-not-launch"),
+    *flags("set-cwd-to-session-dir tv debug output-proctable debug-devel d"),
+    *flags("use-regexp enable-recovery disable-recovery continuous fwd-mpirun-port"),
     *flags("enable-instant-on-support"),
     *valued("report-pid report-uri timeout hnp xml-file output-filename xterm preload-files max-vm-size"),
     *valued("ompi-server cartofile cf rankfile rf npersocket ppr cpu-list cpu-set path debugger prefix"),

@@ -8,7 +8,7 @@ PRRTE 3 and src/util/pmix_cmd_line.c of OpenPMIx 5.
 
 from collections.abc import Sequence
 
-from mpiric.launchers._dialect import Grammar, Option, flags, valued
+from mpiric.launchers._dialect import Grammar, Option, Scope, flags, of_launcher, valued
 from mpiric.launchers._emission import fillings, logical_pus, whole_cores
 from mpiric.launchers._openmpi import (
     PlacementWords,
@@ -33,7 +33,8 @@ _WORDS = PlacementWords(
 )
 
 _OPTIONS = (
-    *placing_options(_WORDS),
+    *placing_options(_WORDS, Scope.FOLLOWING),
+    *of_launcher("display", arity=1),
     Option(("N", "npernode"), 1, Meaning.RANKS_PER_NODE),
     Option(("hostfile", "machinefile", "default-hostfile"), 1, Meaning.HOSTFILE),
     Option(("mca", "omca", "gmca", "gomca"), 2, Meaning.MPI_PARAMETER, variable="OMPI_MCA_{}"),
@@ -43,16 +44,15 @@ _OPTIONS = (
     Option(("help", "h"), 1, attached_only=True),
     Option(("fwd-environment",), 1, attached_only=True),
     Option(("output-proctable",), 1, attached_only=True),
-    *flags("version V verbose v parseable parsable p debug-daemons debug-daemons-file do-not-launch"),
-    *flags("leave-session-attached noprefix allow-run-as-root report-child-jobs-separately hetero-nodes"),
-    *flags("stop-on-exec stop-in-init stop-in-app report-state-on-timeout get-stack-traces show-progress"),
+    *flags("version V parseable parsable p do-not-launch"),
+    *flags("report-child-jobs-separately hetero-nodes stop-on-exec stop-in-init stop-in-app"),
     *flags("do-not-aggregate-help preload-binary s no-app-prefix enable-recovery disable-recovery"),
-    *flags("continuous display-comm display-comm-finalize soft xml tag-output timestamp-output nolocal"),
-    *flags("merge-stderr-to-stdout display-devel-map report-bindings display-map display-allocation"),
+    *flags("continuous display-comm display-comm-finalize soft xml timestamp-output nolocal"),
+    *flags("merge-stderr-to-stdout"),
     *flags("nooversubscribe use-hwthread-cpus debug"),
     *valued("report-pid report-uri personality dvm tune max-vm-size tmpdir prefix forward-signals xterm"),
     *valued("timeout spawn-timeout output preload-files set-env prepend-env append-env unset-env path"),
-    *valued("pset memory-alloc-kinds gpu-support app-prefix display runtime-options rtos max-restarts"),
+    *valued("pset memory-alloc-kinds gpu-support app-prefix runtime-options rtos max-restarts"),
     *valued("with-ft initial-errhandler arch file output-directory output-filename display-topo cpu-set"),
     *valued("cpu-list npersocket ppr amca am rankfile stream-buffering"),
 )

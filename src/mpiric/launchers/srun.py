@@ -23,6 +23,7 @@ from mpiric.launchers._dialect import (
     attached,
     bare_name,
     flags,
+    of_launcher,
     valued,
 )
 from mpiric.launchers._emission import bound_inside, hosts_with_ranks, openmp_variables, ranks_in_all
@@ -102,7 +103,8 @@ def _export_items(text: str) -> tuple[str, ...]:
 _BINDING = {"none": "none", "core": "cores", "hwthread": "threads", "numa": "ldoms", "package": "sockets"}
 _MAPPING = {"compact": "block:block", "spread-package": "block:cyclic", "node-round-robin": "cyclic"}
 
-_MAY_BE_ATTACHED = "bcast compress nice x11 overlap propagate resv-ports send-libs exclusive"
+_MAY_BE_ATTACHED = "bcast x11 propagate resv-ports send-libs"
+_STEP = "compress nice overlap exclusive immediate I kill-on-bad-exit K no-kill k"  # about the step itself
 
 _OPTIONS = (
     Option(("ntasks", "n"), 1, Meaning.RANKS, variable="SLURM_NTASKS"),
@@ -122,22 +124,26 @@ _OPTIONS = (
     Option(("overcommit", "O"), 0, Meaning.OVERSUBSCRIBE, variable="SLURM_OVERCOMMIT"),
     Option(("input", "i"), 1, Meaning.STDIN),
     Option(("multi-prog",), 0, Meaning.PROGRAM_FILE),
+    Option(("label", "l"), 0, Meaning.LABEL),
+    *of_launcher("quiet Q verbose v unbuffered u exact disable-status X quit-on-interrupt"),
+    *of_launcher(
+        "account A acctg-freq comment job-name J mail-type mail-user mem mem-per-cpu network", arity=1
+    ),
+    *of_launcher("partition p qos q reservation slurmd-debug time t time-min wait W wckey", arity=1),
     *(Option((name,), 1, attached_only=True) for name in _MAY_BE_ATTACHED.split()),
-    Option(("immediate", "I"), 1, attached_only=True),
-    Option(("kill-on-bad-exit", "K"), 1, attached_only=True),
-    Option(("no-kill", "k"), 1, attached_only=True),
-    *flags("contiguous debugger-test disable-status X exact help h hold H interactive label l"),
-    *flags("no-allocate Z oversubscribe s preserve-env E pty quiet Q quit-on-interrupt reboot spread-job"),
-    *flags("test-only unbuffered u use-min-nodes usage verbose v version V whole"),
-    *valued("accel-bind account A acctg-freq bbf bb bcast-exclude begin b cluster-constraint clusters M"),
-    *valued("cluster comment constraint C container context core-spec S cores-per-socket cpu-freq"),
+    *(Option((name,), 1, Meaning.LAUNCHER_ONLY, attached_only=True) for name in _STEP.split()),
+    *flags("contiguous debugger-test help h hold H interactive"),
+    *flags("no-allocate Z oversubscribe s preserve-env E pty reboot spread-job"),
+    *flags("test-only use-min-nodes usage version V whole"),
+    *valued("accel-bind bbf bb bcast-exclude begin b cluster-constraint clusters M"),
+    *valued("cluster constraint C container context core-spec S cores-per-socket cpu-freq"),
     *valued("cpus-per-gpu deadline delay-boot dependency d epilog error e exclude x extra-node-info B gid"),
     *valued("gpu-bind gpu-freq gpus G gpus-per-node gpus-per-socket gpus-per-task gres gres-flags hint"),
-    *valued("jobid job-name J licenses L mail-type mail-user threads T mcs-label mem mem-per-cpu"),
-    *valued("mem-per-gpu mincpus msg-timeout network ntasks-per-core ntasks-per-socket ntasks-per-tres"),
-    *valued("ntasks-per-gpu open-mode output o pack-group het-group partition p power prefer priority"),
-    *valued("profile prolog qos q relative r reservation signal slurmd-debug sockets-per-node switches"),
-    *valued("task-epilog task-prolog thread-spec threads-per-core time t time-min tmp uid wait W wckey"),
+    *valued("jobid licenses L threads T mcs-label"),
+    *valued("mem-per-gpu mincpus msg-timeout ntasks-per-core ntasks-per-socket ntasks-per-tres"),
+    *valued("ntasks-per-gpu open-mode output o pack-group het-group power prefer priority"),
+    *valued("profile prolog relative r signal sockets-per-node switches"),
+    *valued("task-epilog task-prolog thread-spec threads-per-core tmp uid"),
 )
 
 
@@ -239,6 +245,7 @@ DIALECT = Dialect(
         ),
         Meaning.ENVIRONMENT_LIMIT: lambda values: (f"--export={','.join(values)}",),
         Meaning.OVERSUBSCRIBE: lambda _values: ("--overcommit",),
+        Meaning.LABEL: lambda _values: ("--label",),
     },
     spellings={
         "binding": by_word(_BINDING, lambda word: (f"--cpu-bind={word}",)),

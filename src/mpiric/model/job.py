@@ -31,6 +31,8 @@ class Meaning(str, Enum):
     BOOTSTRAP = "bootstrap"  # method of starting daemons on other nodes
     PROCESS_MANAGER = "process manager"  # srun --mpi=...
     STDIN = "stdin"
+    LABEL = "label"  # lines of output start with the number of their rank
+    LAUNCHER_ONLY = "launcher only"  # messages and checks of the launcher; ranks are the same without it
     SEPARATOR = "separator"  # "--" before the program
     OTHER = "other"  # known or unknown, kept unchanged
 
@@ -85,7 +87,8 @@ class LauncherTraits:
 class Job:
     """The user's command, parsed.
 
-    ``prefix`` + ``launcher_words`` + segments, joined with ``:`` between segments, are equal to ``argv``.
+    ``prefix`` + ``launcher_words`` + segments, joined with ``:`` between segments, equal ``argv``, except
+    that a file that lists programs is replaced by its lines.
     """
 
     argv: tuple[str, ...]
@@ -98,12 +101,15 @@ class Job:
     stdin: str = ""  # path of a file with the user's piped input, "" without
     container: Container | None = None
     launcher: LauncherTraits = field(default_factory=LauncherTraits)
+    binding_wrapper: str = ""  # behind the launcher, sets the CPUs of each rank: "taskset -c 1"
     host_files: Mapping[str, str] = field(default_factory=dict)  # path as written → contents
 
     @property
     def program(self) -> tuple[str, ...]:
-        """Return the argv of the first segment's program."""
-        return self.segments[0].program
+        """Return the argv of the first segment's program; or else the file that lists the programs."""
+        first = self.segments[0]
+        file = first.first(Meaning.PROGRAM_FILE)
+        return first.program or (file.values if file is not None else ())
 
     @property
     def is_of_several_programs(self) -> bool:

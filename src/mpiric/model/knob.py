@@ -151,6 +151,7 @@ IdleBeside = Callable[[Mapping[str, str], Situation], bool]
 _OF_MPI_FAMILIES = frozenset(
     {"collectives", "inputs", "order", "oversubscription", "protocol", "relayout", "transport"}
 )
+SET_THE_CPUS = frozenset({"binding", "mapping", "threads-per-rank"})  # knobs that place ranks
 _OF_MPI = frozenset({"mpi", "mpi-io", "mpi-io-library", "mpi-io-driver"})
 
 

@@ -53,6 +53,9 @@ class Spelling:
         return self.exchanges_mpi or (Weight.PRELOAD if self.preload else Weight.LIGHT)
 
 
+LEFT_OUT = "(left out)"  # value of an option of the user that the new launcher does not need
+
+
 @dataclass(frozen=True)
 class Setting:
     """Difference from the user's command: the knob that caused it and the setting that it overrides."""

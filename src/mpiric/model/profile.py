@@ -211,6 +211,7 @@ class Advice:
     commands: tuple[str, ...]  # commands that apply it or show more; CMD if the user's command is unknown
     source: str
     effect_of: tuple[str, ...] = ()  # ids of findings of the same profile that cause this one
+    explains_run: bool = False  # failure or wrong start: its times mean nothing
 
     @property
     def promise(self) -> float:

@@ -80,6 +80,8 @@ def start_up_share(profile: Profile) -> float:
 
 def diagnosis(profile: Profile) -> str:
     """Return one sentence: healthy, or the main problem (a cause, not its effects)."""
+    if profile.advice and profile.advice[0].explains_run:
+        return f"{profile.advice[0].finding.says}."
     e = profile.efficiencies
     if (start_up := start_up_share(profile)) >= max(1.0 - _HEALTHY, (1.0 - start_up) * (1.0 - e.parallel)):
         return (
@@ -188,12 +190,13 @@ def _remarks(profile: Profile) -> Iterator[Text]:
 
 def _advice(advice: Advice, effects: Mapping[str, str]) -> RenderableType:
     effect = [Text(effects[advice.finding.id])] if advice.finding.id in effects else []
-    gain = Text("expected gain: ", style="dim").append(expectation(advice), style="bold")
+    if not advice.explains_run:
+        effect.append(Text("expected gain: ", style="dim").append(expectation(advice), style="bold"))
     # Commands can be copied: the terminal may break the line, we do not.
     commands = (
         Text(f"    $ {command}", style="cyan", no_wrap=True, overflow="ignore") for command in advice.commands
     )
-    return Group(_paragraph(advice.finding, *effect, gain), *commands)
+    return Group(_paragraph(advice.finding, *effect), *commands)
 
 
 def _paragraph(finding: Finding, *more: Text) -> RenderableType:

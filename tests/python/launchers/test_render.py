@@ -263,3 +263,30 @@ def test_new_options_are_placed_before_the_users_own(parse):
 def test_an_option_of_another_launcher_is_refused(parse):
     with pytest.raises(MismatchError, match="srun does not have the option '--bind-to core'"):
         rendered(parse("srun -n 2 ./a", "srun"), options=(("--bind-to", "core"),))
+
+
+def test_one_value_does_not_replace_different_lists_of_several_programs(parse):
+    job = parse("mpirun -x LD_LIBRARY_PATH=/a -np 1 ./a : -x LD_LIBRARY_PATH=/b -np 1 ./b", "openmpi4")
+    with pytest.raises(MismatchError, match="different values of LD_LIBRARY_PATH"):
+        render(job, [("mpi", "x", Spelling(library_path=("/c",)))])
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("mpirun -np 2 env A=4 ./a", "A=2 mpirun -np 2 env A=2 ./a"),
+        ("mpirun -np 2 env -i ./a", "A=2 mpirun -np 2 env -i A=2 ./a"),
+        ("mpirun -np 2 env -u A ./a", "A=2 mpirun -np 2 env -u A A=2 ./a"),
+        ("mpirun -np 2 env B=1 ./a", "A=2 mpirun -np 2 env B=1 ./a"),
+        ("mpirun -np 2 taskset -c 1 env A=1 ./a", "A=2 mpirun -np 2 taskset -c 1 env A=2 ./a"),
+    ],
+)
+def test_a_variable_reaches_a_program_behind_env(parse, line, expected):
+    launch = render(parse(line, "openmpi4"), [("x", "2", Spelling(environment={"A": "2"}))])
+    assert launch.shell_line() == expected
+
+
+def test_a_wrapper_that_sets_the_cpus_is_known(parse):
+    lines = ("taskset -c 1 ./a", "numactl -C 0-3 ./a", "numactl --localalloc ./a", "./a taskset")
+    wrappers = [parse(f"mpirun -np 2 {line}", "openmpi4").binding_wrapper for line in lines]
+    assert wrappers == ["taskset -c 1", "numactl -C 0-3", "", ""]

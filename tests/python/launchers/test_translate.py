@@ -6,7 +6,7 @@ from mpiric.launchers import dialects, render, write_host_file
 from mpiric.launchers._hosts import read_host_file
 from mpiric.model.errors import MismatchError
 from mpiric.model.job import HostSlots
-from mpiric.model.launch import Spelling
+from mpiric.model.launch import LEFT_OUT, Spelling
 
 
 def switched(job, dialect, launcher):
@@ -68,6 +68,8 @@ CARRIED = [
         "mpirun -np 8 --map-by ppr:4:node --bind-to package ./a",
     ),
     ("mpirun -np 1 ./a : -np 2 ./b", "openmpi4", "hydra", "mpiexec -n 1 ./a : -n 2 ./b"),
+    ("mpirun -np 2 --map-by core ./a", "openmpi4", "hydra", "mpiexec -n 2 ./a"),
+    ("mpirun -np 2 --map-by core ./a", "openmpi4", "openmpi5", "mpirun -np 2 --map-by core ./a"),
 ]
 
 
@@ -147,13 +149,6 @@ def test_host_files_are_written_as_they_are_read(name, text):
 
 
 REFUSED = [
-    (
-        "mpirun -np 2 --mca btl self ./a",
-        "openmpi4",
-        "hydra",
-        "'--mca btl self' cannot be translated",
-    ),
-    ("mpirun -np 2 --prtemca a b ./a", "openmpi5", "openmpi4", "'--prtemca a b' cannot be translated"),
     ("mpirun -np 2 --hostfile h ./a", "openmpi4", "hydra", "the file cannot be read"),
     ("aprun -n 2 -l nodes ./a", "aprun", "srun", "the file cannot be read"),
     ("mpirun -np 4 --host a:1,b:3 ./a", "openmpi4", "pals", "no syntax for hosts with these numbers"),
@@ -163,14 +158,91 @@ REFUSED = [
         "hydra",
         "'--bind-to board' cannot be translated",
     ),
-    ("mpirun -np 2 --report-bindings ./a", "openmpi4", "hydra", "'--report-bindings' cannot be translated"),
     ("mpirun ./a", "openmpi4", "hydra", "does not set the number of ranks"),
-    ("mpiexec -launcher ssh -n 2 ./a", "hydra", "srun", "'-launcher ssh' cannot be translated"),
+    ("mpirun -np 2 --timeout 9 ./a", "openmpi4", "hydra", "'--timeout 9' cannot be translated"),
+    ("mpiexec -launcher ssh -hosts n1 -n 2 ./a", "hydra", "openmpi5", "'-launcher ssh' cannot be translated"),
+    ("mpirun -x A=1 -np 1 ./a : -np 1 ./b", "openmpi4", "openmpi5", "would apply to all programs"),
+    ("mpirun -np 1 --host a ./a : --host b -np 1 ./b", "openmpi4", "hydra", "would apply to all programs"),
+    ("mpiexec -hosts a,b -n 1 ./a : -n 1 ./b", "hydra", "openmpi5", "hosts cannot be translated"),
     ("srun -n 3 -N 2 ./a", "srun", "hydra", "'-N 2' cannot be translated"),
     ("srun -n 2 --multi-prog c", "srun", "hydra", "'--multi-prog' cannot be translated"),
     ("mpirun -np 1 -x A=1 ./a : -np 1 ./b", "openmpi4", "srun", "different variables"),
     ("./a", "direct", "srun", "command has no launcher"),
 ]
+
+
+LEFT_OUT_OPTIONS = [
+    ("mpirun -np 2 --mca btl self ./a", "openmpi4", "hydra", ["--mca btl self"]),
+    ("mpirun -np 2 --prtemca a b ./a", "openmpi5", "openmpi4", ["--prtemca a b"]),
+    (
+        "mpirun -np 2 --report-bindings --display map ./a",
+        "openmpi5",
+        "hydra",
+        ["--report-bindings", "--display map"],
+    ),
+    ("mpiexec -launcher ssh -n 2 ./a", "hydra", "srun", ["-launcher ssh"]),
+    ("mpiexec -iface eth0 -v -n 2 ./a", "hydra", "openmpi5", ["-iface eth0", "-v"]),
+    ("srun -n 2 -p short -A me --exclusive ./a", "srun", "hydra", ["-p short", "-A me", "--exclusive"]),
+]
+
+
+@pytest.mark.parametrize(("line", "source", "target", "expected"), LEFT_OUT_OPTIONS)
+def test_options_that_only_concern_the_previous_launcher_are_left_out_and_reported(
+    parse, line, source, target, expected
+):
+    launch = switched(parse(line, source), target, "x")
+    assert [setting.name for setting in launch.settings if setting.value == LEFT_OUT] == expected
+    assert launch.argv[-1] == "./a"
+    assert not {word for name in expected for word in name.split()} & set(launch.argv)
+
+
+SEVERAL_PROGRAMS = [
+    (
+        "mpirun -x A=1 -np 1 ./a : -x A=2 -np 1 ./b",
+        "openmpi4",
+        "hydra",
+        "mpiexec -env A 1 -n 1 ./a : -env A 2 -n 1 ./b",
+    ),
+    ("mpirun -x A=1 -np 1 ./a : -np 1 ./b", "openmpi4", "hydra", "mpiexec -env A 1 -n 1 ./a : -n 1 ./b"),
+    ("mpirun -x A=1 -np 1 ./a : -np 1 ./b", "openmpi5", "hydra", "mpiexec -genv A 1 -n 1 ./a : -n 1 ./b"),
+    (
+        "mpiexec -n 1 ./a : -n 1 -genv A 3 ./b",
+        "hydra",
+        "openmpi4",
+        "mpirun -x A=3 -np 1 ./a : -np 1 -x A=3 ./b",
+    ),
+    (
+        "mpiexec -genv A 1 -n 1 ./a : -n 1 -env A 2 ./b",
+        "intelmpi",
+        "openmpi5",
+        "mpirun -x A=1 -np 1 ./a : -np 1 -x A=2 ./b",
+    ),
+    (
+        "mpirun --bind-to core -np 1 ./a : -np 1 ./b",
+        "openmpi4",
+        "hydra",
+        "mpiexec -bind-to core -n 1 ./a : -n 1 ./b",
+    ),
+    (
+        "mpirun --wdir /t -np 1 /a : -np 1 /b",
+        "openmpi4",
+        "intelmpi",
+        "mpirun -wdir /t -n 1 /a : -wdir /work -n 1 /b",
+    ),
+]
+
+
+@pytest.mark.parametrize(("line", "source", "target", "expected"), SEVERAL_PROGRAMS)
+def test_every_program_of_a_launch_keeps_its_own_settings(parse, line, source, target, expected):
+    launch = switched(parse(line, source), target, {"hydra": "mpiexec"}.get(target, "mpirun"))
+    assert launch.shell_line() == expected
+
+
+def test_a_binding_set_by_a_parameter_is_carried_over(parse):
+    line = "mpirun -np 2 --mca hwloc_base_binding_policy core ./a"
+    assert (
+        switched(parse(line, "openmpi4"), "hydra", "mpiexec").shell_line() == "mpiexec -n 2 -bind-to core ./a"
+    )
 
 
 @pytest.mark.parametrize(("line", "source", "target", "reason"), REFUSED)

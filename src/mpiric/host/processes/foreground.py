@@ -58,6 +58,7 @@ def run_in_foreground(
     output: Output,
     limit_s: float | None = None,
     output_tap: OutputTap | None = None,
+    error_tap: OutputTap | None = None,
 ) -> ForegroundResult:
     """Start the launch and wait for it, at most ``limit_s``. Raises NotFoundError if it cannot be started.
 
@@ -74,7 +75,7 @@ def run_in_foreground(
         variables[_MARK] = mark
     sys.stdout.flush()
     sys.stderr.flush()
-    output_tap = output_tap or OutputTap(None, through_launcher=True)
+    taps = [tap or OutputTap(None, through_launcher=True) for tap in (output_tap, error_tap)]
     # Blocked before the first thread starts, or signals would be delivered there.
     unblocked = signal.pthread_sigmask(signal.SIG_BLOCK, {*_PASSED_ON, signal.SIGCHLD})
     try:
@@ -82,26 +83,30 @@ def run_in_foreground(
         log_start(
             launch.argv, launch.working_directory, {**dict.fromkeys(launch.unset), **launch.environment}
         )
+        errors = sys.stderr.fileno() if taps[1].descriptor is None else taps[1].descriptor
         try:
             process = subprocess.Popen(
                 list(launch.argv),
                 cwd=launch.working_directory,
                 env=variables,
-                stdout=sys.stderr.fileno() if output is Output.STDERR else output_tap.stdout,
+                stdout=errors if output is Output.STDERR else taps[0].descriptor,
+                stderr=taps[1].descriptor,
                 close_fds=False,
                 preexec_fn=lambda: _as_the_shell_set_them(unblocked),
             )
         except OSError as error:
             raise NotFoundError(f"cannot start {launch.argv[0]}: {error.strerror}") from error
         with _GroupSignals() as group_signals:
-            output_tap.begin()
+            for tap in taps:
+                tap.begin()
             until = None if limit_s is None else start_s + limit_s
             was_asked_to_end = _wait(process, until, group_signals)
         elapsed_s = time.monotonic() - start_s  # a launcher may take seconds to end its ranks at the limit
         was_ended = process.returncode is None
         status = _end(process, mark) if was_ended else process.returncode
         log_end(launch.argv, status, elapsed_s)
-        output_tap.end()
+        for tap in taps:
+            tap.end()
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, unblocked)
     return ForegroundResult(128 - status if status < 0 else status, elapsed_s, was_ended, was_asked_to_end)

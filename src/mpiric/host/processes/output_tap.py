@@ -1,4 +1,4 @@
-"""Copy of a foreground launch's standard output for a listener; the output itself is unchanged."""
+"""Copies of a foreground launch's output for a listener; the output itself is unchanged."""
 
 import os
 import select
@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from typing import TextIO
 
 Listener = Callable[[bytes], None]
 
@@ -16,14 +17,19 @@ _MOST_READ = 1 << 30  # limit for the output in a file
 
 
 class OutputTap:
-    """Listener on one launch's output: a file is read after the launch, other output passes a pipe.
+    """Listener on one stream of a launch, standard output by default.
+
+    A file is read after the launch, other output passes a pipe.
 
     The output of a program that writes directly to the terminal is not copied, because a pipe would change
     its behaviour.
     """
 
-    def __init__(self, listener: Listener | None, *, through_launcher: bool) -> None:
+    def __init__(
+        self, listener: Listener | None, *, through_launcher: bool, stream: TextIO | None = None
+    ) -> None:
         self._listener = listener
+        self._stream = stream or sys.stdout
         self._begin: int | None = None
         self._pipe: tuple[int, int] | None = None
         self._thread: threading.Thread | None = None
@@ -31,17 +37,17 @@ class OutputTap:
         if listener is None:
             return
         try:
-            mode = os.fstat(sys.stdout.fileno()).st_mode
+            mode = os.fstat(self._stream.fileno()).st_mode
         except (OSError, ValueError):
             return  # closed
         if stat.S_ISREG(mode):
-            self._begin = os.lseek(sys.stdout.fileno(), 0, os.SEEK_END)
+            self._begin = os.lseek(self._stream.fileno(), 0, os.SEEK_END)
         elif through_launcher or stat.S_ISFIFO(mode):
             self._pipe = os.pipe()
 
     @property
-    def stdout(self) -> int | None:
-        """Return the standard output for the launch; None to inherit it."""
+    def descriptor(self) -> int | None:
+        """Return the stream for the launch; None to inherit it."""
         return self._pipe[1] if self._pipe else None
 
     def begin(self) -> None:
@@ -73,7 +79,7 @@ class OutputTap:
                     return
                 if piece:
                     self._listener(piece)
-                    _write_all(sys.stdout.fileno(), piece)
+                    _write_all(self._stream.fileno(), piece)
         except OSError:
             return  # the reader of the output is gone: the launcher notices at its next write
         finally:
@@ -83,7 +89,7 @@ class OutputTap:
         assert self._begin is not None
         assert self._listener is not None
         with suppress(OSError):
-            descriptor = os.open(f"/proc/self/fd/{sys.stdout.fileno()}", os.O_RDONLY | os.O_CLOEXEC)
+            descriptor = os.open(f"/proc/self/fd/{self._stream.fileno()}", os.O_RDONLY | os.O_CLOEXEC)
             with os.fdopen(descriptor, "rb") as file:
                 file.seek(self._begin)
                 remaining_bytes = _MOST_READ

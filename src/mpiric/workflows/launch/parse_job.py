@@ -13,7 +13,7 @@ from mpiric.host.installation.stand_ins import preloaded_stand_in, stand_ins
 from mpiric.machine import read_machine
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MismatchError, NotFoundError
-from mpiric.model.job import Job
+from mpiric.model.job import Job, Meaning
 from mpiric.model.json_text import json_lines
 from mpiric.model.machine import Machine
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
@@ -100,7 +100,8 @@ def singletons(
     """Return the error for a launcher and a program with different MPI libraries."""
     fitting = [library for library in libraries if program_abi in library.abi_families and library.launcher]
     hints = [f"start it with {fitting[0].launcher} ({fitting[0].label})"] if fitting else []
-    if (program_abi, own_family(mpi)) in stand_ins():
+    # `run --mpi` can only see before the run that a linked program needs a translation.
+    if not brought and (program_abi, own_family(mpi)) in stand_ins():
         hints.append(f"have its calls translated for this one: mpiric run --mpi {mpi.label} -- CMD")
     nothing = f"no MPI of the {program_abi.value} family was found here; see `mpiric mpi list`"
     uses = f"loads {brought}" if brought else f"is linked to an MPI of the {program_abi.value} family"
@@ -144,6 +145,15 @@ def parse_job(
         path = word if word.startswith("/") else f"{working_directory}/{word}"
         return host.is_executable(path) if "/" in word else host.which(word, by_shell=True) is not None
 
+    def read_text(name: str) -> str:
+        text = host.read_text(name if name.startswith("/") else f"{working_directory}/{name}")
+        if text is None:
+            raise NotFoundError(
+                f"the file {name!r}, which lists the programs of the launch, cannot be read",
+                hint="the launch line names it; a relative path starts in the working directory",
+            )
+        return text
+
     word = launchers.ambiguous_launcher_word(argv)
     if (launcher := launchers.launcher_word(argv)) and host.which(launcher, by_shell=True) is None:
         usual = launchers.parse_command(argv, working_directory, environment, is_program=is_program)
@@ -155,6 +165,7 @@ def parse_job(
         stdin,
         dialect=dialect_of(word, host) if word else None,
         is_program=is_program,
+        read_text=read_text,
     )
     job = with_host_files(job, host)
     if not (job.launcher_words or job.prefix or job.container or is_program(job.program[0])):
@@ -256,7 +267,17 @@ def program_path(job: Job, host: Host) -> str:
     """Return the path of the program's file; "" inside a container or if it is not found."""
     if job.container is not None:
         return ""
-    return located(job.program[0], job.working_directory, host)
+    name = launchers.without_wrappers(job.program)[0]
+    if any(option.meaning is Meaning.PROGRAM_FILE for option in job.segments[0].options):
+        name = _first_listed(name, job, host)
+    return located(name, job.working_directory, host)
+
+
+def _first_listed(name: str, job: Job, host: Host) -> str:
+    """Return the first program of ``srun --multi-prog FILE``, whose lines are ``RANKS PROGRAM ARGUMENTS``."""
+    text = host.read_text(name if name.startswith("/") else f"{job.working_directory}/{name}")
+    lines = (line.split() for line in (text or "").splitlines() if not line.lstrip().startswith("#"))
+    return next((fields[1] for fields in lines if len(fields) > 1), name)
 
 
 def dialect_of(word: str, host: Host) -> str | None:

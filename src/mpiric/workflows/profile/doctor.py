@@ -1,9 +1,10 @@
 """Run a command once, for a limited time, and collect findings."""
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 
 from mpiric.host.host import Host
@@ -35,6 +36,12 @@ _REPORTED_BY_RECORD = {  # findings of the record on the same subject, with numb
 }
 
 
+# Weights of findings without a number, as a share of the run time.
+_PLACEMENT_WEIGHT, _SETTINGS_WEIGHT, _MACHINE_WEIGHT = 0.1, 0.03, 0.01
+_LARGE_BYTES = 64 << 20  # memory of a rank from which the size of pages matters
+_MOST_SHOWN = 5
+
+
 @dataclass(frozen=True)
 class Diagnosis:
     """Findings by source: the run, the placement of its ranks, the settings and the machine."""
@@ -44,10 +51,14 @@ class Diagnosis:
     of_placement: tuple[Finding, ...]
     of_settings: tuple[Finding, ...]
     of_machine: tuple[Finding, ...]
+    ending: Advice | None = None  # why the command failed
 
     @property
     def findings(self) -> dict[str, Finding | Advice]:
-        """All findings by id, the run's first; each appears once, and a cause before its effects."""
+        """All findings by id, each once: the largest expected gain first, and a cause before its effects.
+
+        A failure comes first. Findings without a number rank by their source.
+        """
         run = {advice.finding.id for advice in self.of_run}
         advised = {f"try-{knob}" for advice in self.of_run for knob in advice.knobs}
         suggested = advised.union(finding.id for finding in self.of_settings)
@@ -60,15 +71,20 @@ class Diagnosis:
         ]
         replacing = {_REPORTED_BY_RECORD[f.id]: f for f in more if f.id in _REPORTED_BY_RECORD}
         effect_of = {rule.id: rule.effect_of for rule in rules()}
-        ordered: dict[str, Finding | Advice] = {}
+        ordered: dict[str, Finding | Advice] = {self.ending.finding.id: self.ending} if self.ending else {}
         for advice in self.of_run:
             possible = effect_of.get(advice.finding.id, ())
             causes = {replacing[cause].id: replacing[cause] for cause in possible if cause in replacing}
             ordered |= {name: cause for name, cause in causes.items() if name not in ordered}
             ordered[advice.finding.id] = replace(advice, effect_of=(*advice.effect_of, *causes))
-        for finding in more:
-            ordered.setdefault(finding.id, finding)
-        return ordered
+        return _by_weight(ordered, [finding for finding in more if finding.id not in ordered], self)
+
+    @property
+    def first(self) -> tuple[Finding | Advice, ...]:
+        """Return the findings to show first: the cause of a failure alone, else the most important ones."""
+        findings = tuple(self.findings.values())
+        explaining = tuple(item for item in findings if isinstance(item, Advice) and item.explains_run)
+        return explaining or findings[:_MOST_SHOWN]
 
     @property
     def status(self) -> int:
@@ -88,6 +104,36 @@ class Diagnosis:
         return tuple(name for name in self.findings if name in selected)
 
 
+def _by_weight(
+    ordered: dict[str, Finding | Advice], more: Sequence[Finding], diagnosis: Diagnosis
+) -> dict[str, Finding | Advice]:
+    """Insert findings without a number among the advice, before the first part that promises less."""
+    weights = (
+        [(finding.id, _PLACEMENT_WEIGHT) for finding in diagnosis.of_placement]
+        + [(finding.id, _SETTINGS_WEIGHT) for finding in diagnosis.of_settings]
+        + [(finding.id, _MACHINE_WEIGHT) for finding in diagnosis.of_machine]
+    )
+    weight_of = dict(reversed(weights))
+    items = list(ordered.values())
+    promises = [inf if not isinstance(item, Advice) or item.explains_run else item.promise for item in items]
+    result: dict[str, Finding | Advice] = {}
+    pending = sorted(more, key=lambda finding: -weight_of[finding.id])
+    for at, item in enumerate(items):
+        while pending and weight_of[pending[0].id] > max(promises[at:]):
+            finding = pending.pop(0)
+            result[finding.id] = finding
+        result[item.finding.id if isinstance(item, Advice) else item.id] = item
+    return result | {finding.id: finding for finding in pending}
+
+
+def _concerns_run(finding: Finding, done: Profiled) -> bool:
+    """Return whether a note on the machine can matter for this run."""
+    peak_bytes = done.profile.numbers.get("peak_bytes", inf) if done.profile else inf
+    if "huge-pages" in finding.id:
+        return peak_bytes >= _LARGE_BYTES
+    return finding.id != "locked-memory" or done.prepared.parsed.nodes > 1
+
+
 def diagnose(request: ProfileRequest, host: Host) -> Diagnosis:
     """Run the command and collect findings. The record is kept only in a directory that the request names.
 
@@ -102,7 +148,11 @@ def diagnose(request: ProfileRequest, host: Host) -> Diagnosis:
             of_run=done.profile.advice if done.profile else (),
             of_placement=tuple(judge_record(done.record, machine)) if done.record else (),
             of_settings=(*container_findings(done.prepared.parsed, host), *_of_settings(done, host)),
-            of_machine=(*notice(machine), *_of_installation()),
+            of_machine=(
+                *(finding for finding in notice(machine) if _concerns_run(finding, done)),
+                *_of_installation(),
+            ),
+            ending=done.ending,
         )
 
 

@@ -1,6 +1,7 @@
 """Run a command with the recording runtime in its ranks, and analyse the record."""
 
 import os
+import sys
 import time
 from contextlib import suppress
 from dataclasses import replace
@@ -8,7 +9,9 @@ from pathlib import Path
 
 from mpiric import launchers, mpis
 from mpiric.host.host import Host
+from mpiric.host.processes.output_tap import OutputTap
 from mpiric.host.secrets import masked
+from mpiric.lab.endings import FailedRun, OutputTail, count_oom_kills, explain_ending
 from mpiric.lab.foreground import Foreground
 from mpiric.lab.probes import WholeRun
 from mpiric.lab.recording import Recorder, recorder_of
@@ -17,7 +20,7 @@ from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, NotFoundError, after_run
 from mpiric.model.launch import Launch, Spelling
 from mpiric.model.mpi_library import AbiFamily
-from mpiric.model.profile import FileTotal, NodeTopology, Profile
+from mpiric.model.profile import Advice, FileTotal, NodeTopology, Profile
 from mpiric.model.quoting import sh_command
 from mpiric.model.record import Record
 from mpiric.model.run import Run
@@ -36,6 +39,7 @@ from mpiric.tuning.marks.choice import choose_key, mark_name, without_library_pl
 from mpiric.workflows.launch.loadable import why_not_loadable
 from mpiric.workflows.launch.node_leftovers import cleaned_nodes
 from mpiric.workflows.launch.parse_job import ParsedJob, parse_job, program_path
+from mpiric.workflows.launch.world_check import ranks_alone
 from mpiric.workflows.profile.load import with_others
 from mpiric.workflows.profile.request import FAILING, ProfileRequest, directory_of, lock_emptied, unwritable
 from mpiric.workflows.run.run import under_another, with_mpi
@@ -68,6 +72,7 @@ class Profiled:
     record: Record | None
     profile: Profile | None
     why_not: MpiricError | None = None
+    ending: Advice | None = None  # why the command failed, if it is known
 
     @property
     def was_ended(self) -> bool:
@@ -136,17 +141,26 @@ def profile(request: ProfileRequest, host: Host) -> Profiled:
     try:
         probe = None if why_not else WholeRun(prepared.recorder, prepared.directory, keeps_files=True)
         with cleaned_nodes(job, parsed.nodes, host) as after_ended_run:
+            oom_kills, tail, is_relayed = count_oom_kills(host), OutputTail(), bool(job.launcher_words)
             lab = Foreground(
                 lambda _, spelling: _render(parsed, spelling),
                 job.environment,
                 request.output,
+                OutputTap(tail.feed, through_launcher=is_relayed),
+                OutputTap(tail.feed, through_launcher=is_relayed, stream=sys.stderr),
                 after_ended_run=after_ended_run,
             )
             trial = lab.measure(Run(Configuration(), Phase.RECORD, limit_s=request.limit_s, probe=probe))
+        kills = count_oom_kills(host) - oom_kills
+        failed = FailedRun(job, tail.text, trial.exit_status, kills)
+        ending = explain_ending(failed, host) if trial.outcome is Outcome.FAILED else None
         if why_not is not None:
-            return Profiled(replace(prepared, recorder=None), trial, None, None, why_not)
+            return Profiled(replace(prepared, recorder=None), trial, None, None, why_not, ending)
         with after_run(trial.exit_status):
-            return _read_profile(prepared, trial, request, host)
+            done = _read_profile(prepared, trial, request, host)
+            if ending is not None and done.profile is not None:
+                done = replace(done, profile=replace(done.profile, advice=(ending, *done.profile.advice)))
+            return replace(done, ending=ending)
     finally:
         if lock is not None:
             with suppress(OSError):
@@ -172,6 +186,8 @@ def _read_profile(prepared: PreparedProfile, trial: Trial, request: ProfileReque
         replace(item, commands=tuple(with_mpi(command, request.mpi) for command in item.commands))
         for item in profile_.advice
     )
+    alone = ranks_alone(prepared.parsed.job, record, host)
+    advice = (alone,) if alone else advice
     return Profiled(
         prepared, trial, record, replace(profile_, shape=shape, advice=advice, asked_mpi=request.mpi)
     )

@@ -4,14 +4,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from mpiric import knobs, launchers
+from mpiric import knobs, launchers, mpis
 from mpiric.host.host import Host
 from mpiric.lab.render import completed, render
 from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MismatchError, MpiricError, NoRuntimeError, NotFoundError
-from mpiric.model.knob import FilesEffect
-from mpiric.model.launch import Launch
+from mpiric.model.knob import SET_THE_CPUS, FilesEffect
+from mpiric.model.launch import LEFT_OUT, Launch
 from mpiric.model.quoting import sh_word
 from mpiric.model.recipe import Fingerprint, Recipe, WholeVerdict
 from mpiric.model.situation import Situation
@@ -20,7 +20,7 @@ from mpiric.workflows.defaults import DefaultLaunch, with_safe_defaults
 from mpiric.workflows.launch.container_findings import breaking
 from mpiric.workflows.launch.fingerprints import fingerprint
 from mpiric.workflows.launch.nodes import without_missing
-from mpiric.workflows.launch.parse_job import ParsedJob, parse_job
+from mpiric.workflows.launch.parse_job import ParsedJob, parse_job, program_path
 from mpiric.workflows.mapping.orders import check_order, read_order, with_order, with_orders
 from mpiric.workflows.policies.files import site_policy
 from mpiric.workflows.run.collectives import RunRequest, with_collectives
@@ -127,7 +127,7 @@ def _with_settings(
     if values.get("mpi") == "image" and situation.job.container is None:
         raise MpiricError("--mpi image needs a command that starts a container image")
     if "mpi" in values and values["mpi"] in (situation.mpi_in_force, "image"):
-        values.pop("mpi")  # launcher and program use it already
+        sentences += _unseen_library(values.pop("mpi"), situation, host)  # it is in use already
     for knob, value in values.items():
         configuration = configuration.with_value(knob, value)
     if problems := knobs.check_configuration(values):
@@ -141,6 +141,11 @@ def _with_settings(
         sentences += [] if request.use_recipe else [defaults.sentence]
         return PreparedRun(defaults.launch, configuration, situation.job.environment, "", tuple(sentences))
     launch = render(configuration, situation)
+    sentences += [
+        f"left out, since it only concerns {situation.mpi.label} and its launcher: {setting.name}"
+        for setting in launch.settings
+        if setting.value == LEFT_OUT
+    ]
     alone = recipe is not None and configuration == recipe.configuration
     applied = AppliedRecipe(recipe, Path(path), situation, fingerprints) if recipe and alone else None
     return PreparedRun(launch, configuration, situation.job.environment, path, tuple(sentences), applied)
@@ -157,9 +162,22 @@ def _with_defaults(
     return (replace(request, without_recipe=defaults.sentence) if defaults else request), defaults
 
 
+def _unseen_library(label: str, situation: Situation, host: Host) -> Iterator[str]:
+    """Yield a sentence if the launcher's own library is named and the program's only shows when it runs."""
+    path = program_path(situation.job, host)
+    if label != "image" and not (path and mpis.abi_of_program(host, path)):
+        yield (
+            f"the launcher already belongs to {label}; which MPI {situation.job.program[0]} loads only shows "
+            "when it runs: `mpiric doctor -- CMD` checks that the ranks find each other"
+        )
+
+
 def _binding_notes(configuration: Configuration, situation: Situation) -> Iterator[str]:
     """Yield sentences on the ranks' binding under another library."""
     values = configuration.as_dict()
+    if wrapper := situation.job.binding_wrapper:
+        for name in sorted(values.keys() & SET_THE_CPUS):
+            yield f"{name}={values[name]} has no effect: '{wrapper}' behind the launcher sets the CPUs"
     if values.get("mpi", "host") == "host" or "binding" in values:
         return
     level = completed(configuration, situation).as_dict().get("binding")

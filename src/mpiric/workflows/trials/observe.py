@@ -9,6 +9,7 @@ from mpiric.host.files import is_file
 from mpiric.host.host import Host
 from mpiric.host.processes.early_end import EarlyEnd, after
 from mpiric.host.secrets import masked
+from mpiric.lab.endings import FailedRun, explain_ending, read_tail
 from mpiric.lab.lab import Lab
 from mpiric.lab.probes import WholeRun
 from mpiric.lab.recording import Recorded
@@ -16,6 +17,7 @@ from mpiric.lab.render import render
 from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, ProgramFailedError
+from mpiric.model.job import Job
 from mpiric.model.narrator import Narrator
 from mpiric.model.rank_choice import is_mpi_library
 from mpiric.model.run import Plan, Run
@@ -57,7 +59,8 @@ _DISTURBED_RUNS = 2  # further runs if one was disturbed
 class OriginalRuns:
     """The runs so far; without a ``budget`` their number is not limited."""
 
-    argv: tuple[str, ...]
+    job: Job
+    host: Host
     budget: Budget | None
     untouched_runs: list[Trial] = field(default_factory=list)  # complete or ended early
     recorded: Recordings = field(default_factory=Recordings)
@@ -120,7 +123,7 @@ class OriginalRuns:
             if trial.outcome is Outcome.OK:
                 break
             if limit_s is None or failures == _MOST_FAILURES:
-                raise program_failed(self.argv, trial)
+                raise program_failed(self.job, trial, self.host)
         self.untouched_runs.append(trial)
         return trial
 
@@ -143,13 +146,18 @@ class OriginalRuns:
         )
 
 
-def program_failed(argv: tuple[str, ...], trial: Trial) -> ProgramFailedError:
-    """Return the error for an unchanged command that fails, with the end of its output."""
+def program_failed(job: Job, trial: Trial, host: Host) -> ProgramFailedError:
+    """Return the error for an unchanged command that fails: the known cause, and the end of its output."""
     printed = _tail(trial.stderr) or _tail(trial.stdout)
     end = f"; it printed:\n{printed}" if printed else "; it printed nothing"
+    text = "\n".join(read_tail(Path(path)) for path in (trial.stdout, trial.stderr) if path)
+    ending = explain_ending(FailedRun(job, text, trial.exit_status), host)
+    cause = f": {ending.finding.says}" if ending else ""
+    hint = "make the command work without mpiric first; mpiric changes nothing in this first run"
     return ProgramFailedError(
-        f"the command does not work as it stands: {' '.join(masked(argv))} {trial.reason or 'failed'}{end}",
-        hint="make the command work without mpiric first; mpiric changes nothing in this first run",
+        f"the command does not work as it stands{cause}: "
+        f"{' '.join(masked(job.argv))} {trial.reason or 'failed'}{end}",
+        hint=". Write: ".join((ending.finding.fix, *ending.commands)) if ending else hint,
     )
 
 
@@ -194,7 +202,7 @@ def observe(lab: Lab, parsed: ParsedJob, host: Host, narrator: Narrator, how: Ob
     """
     allowed, records, options = how.allowed, how.records, how.mark_options
     lab.situation = known_situation(parsed, host, allowed)
-    runs = OriginalRuns(parsed.job.argv, how.budget)
+    runs = OriginalRuns(parsed.job, host, how.budget)
     ranks = parsed.job.ranks or 1 if parsed.nodes == 1 else 1
     if options is not None:
         yield from runs.untouched(after(options.long_s))

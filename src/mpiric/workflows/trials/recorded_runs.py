@@ -32,6 +32,7 @@ from mpiric.plans.time_limits import RECORDED
 from mpiric.profile.behaviour import behaviour_of, merged
 from mpiric.workflows.launch.loadable import why_not_loadable
 from mpiric.workflows.launch.parse_job import program_path
+from mpiric.workflows.launch.world_check import refuse_ranks_alone
 
 _SWITCH = b"MPIRIC_MARK_OUT"
 
@@ -123,6 +124,8 @@ def record_original(lab: Lab, host: Host, records: Path, runs: int) -> Plan[Reco
     except (MpiricError, OSError) as error:
         why = error.message if isinstance(error, MpiricError) else str(error.strerror)
         return Recordings(tuple(trials), tuple(recorded), (not_recorded(why, len(recorded)),))
+    for one in recorded:
+        refuse_ranks_alone(lab.situation.job, one.record, host)
     return Recordings(tuple(trials), tuple(recorded))
 
 

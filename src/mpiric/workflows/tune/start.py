@@ -196,7 +196,7 @@ def _measure_parts(request: TuneRequest, lab: Lab, host: Host) -> Plan[tuple[Tri
     for _ in range(_ORIGINALS):
         trial = yield Run(Configuration(), Phase.OBSERVE)
         if trial.outcome is not Outcome.OK:
-            raise program_failed(request.argv, trial)
+            raise program_failed(lab.situation.job, trial, host)
         if trial.objective is None:
             raise ProgramFailedError(
                 f"a run left no time for the objective {request.objective.text}",

@@ -5,6 +5,7 @@ from mpiric.host.processes.execution import Runner
 from mpiric.lab.lab import drive
 from mpiric.lab.render import render
 from mpiric.model.configuration import Configuration
+from mpiric.model.errors import MismatchError
 from mpiric.model.narrator import Narrator
 from mpiric.model.run import Plan
 from mpiric.model.tuned import Tuned
@@ -60,6 +61,9 @@ def dry_run(request: TuneRequest, host: Host) -> list[str]:
     lines = [f"as it is: {render(Configuration(), situation).shell_line()}"]
     for dimension in requested_space(request, situation).dimensions:
         for value in dimension.values:
-            launch = render(Configuration(((dimension.knob, value),)), situation)
-            lines.append(f"{dimension.knob}={value}: {launch.shell_line()}")
+            try:
+                line = render(Configuration(((dimension.knob, value),)), situation).shell_line()
+            except MismatchError as error:
+                line = f"not tried: {error.message}"
+            lines.append(f"{dimension.knob}={value}: {line}")
     return lines

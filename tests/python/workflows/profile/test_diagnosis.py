@@ -48,3 +48,27 @@ def test_a_missed_default_is_reported_if_the_run_calls_for_its_knob():
     assert list(diagnosis(COLLECTIVES, of_settings=(missed,)).findings) == ["collectives-move-data"]
     advised = replace(COLLECTIVES, knobs=("waiting",))
     assert list(diagnosis(advised, of_settings=(missed,)).findings)[-1] == "default-waiting"
+
+
+def weighing(name, gain):
+    return replace(COLLECTIVES, finding=Finding(name, name, "", ""), gain_share=gain)
+
+
+def test_findings_without_a_number_rank_by_their_source():
+    diagnosed = diagnosis(
+        weighing("large", 0.5), weighing("small", 0.02), of_placement=(CROWDED,), of_machine=(OF_MACHINE,)
+    )
+    assert list(diagnosed.findings) == ["large", "oversubscribed", "small", "slow-governor"]
+
+
+def test_five_findings_are_shown_first():
+    diagnosed = diagnosis(*(weighing(f"number-{at}", 0.5) for at in range(7)))
+    assert len(diagnosed.findings) == 7
+    assert len(diagnosed.first) == 5
+
+
+def test_the_cause_of_a_failure_is_shown_alone_and_reported_first():
+    ending = replace(weighing("killed", 0.0), explains_run=True)
+    diagnosed = replace(diagnosis(weighing("large", 0.5)), ending=ending)
+    assert list(diagnosed.findings) == ["killed", "large"]
+    assert diagnosed.first == (ending,)

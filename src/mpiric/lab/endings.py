@@ -1,0 +1,137 @@
+"""Known endings of failed commands, from `endings.toml`: their causes and remedies."""
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from mpiric.host.host import Host
+from mpiric.host.packaged import packaged_table
+from mpiric.host.secrets import masked
+from mpiric.model.amount import size
+from mpiric.model.dataclass import dataclass
+from mpiric.model.finding import Finding
+from mpiric.model.job import Job
+from mpiric.model.profile import Advice
+from mpiric.model.quoting import sh_command
+
+TAIL_BYTES = 64 << 10  # end of the output that is searched
+_SHARED_MEMORY = "/dev/shm"  # noqa: S108 a file system, not a temporary file
+_SMALL_SHARED_MEMORY_BYTES = 128 << 20  # containers have 64 MiB by default
+_SHOWN = 160  # characters of a quoted line
+_SIGNAL = re.compile(r"\(signal (\d+)\)|on\s+signal (\d+)|KILLED BY SIGNAL: (\d+)|Signal: [^\n(]*\((\d+)\)")
+_MOST_SIGNALS = 64
+
+
+@dataclass(frozen=True)
+class FailedRun:
+    """Facts about a command that failed."""
+
+    job: Job
+    text: str  # end of its output
+    exit_status: int  # exit status of a shell, or a negative signal number
+    oom_kills: int = 0  # processes that the kernel killed for lack of memory during the run
+
+    @property
+    def signal(self) -> int:
+        """Return the signal that ended the first rank, or the command without a launcher; 0 if none did.
+
+        Launchers end the other ranks by signals, and have exit statuses of their own above 128. So the output
+        must name the signal of the exit status. hydra of MPICH exits with the number itself.
+        """
+        number = -self.exit_status if self.exit_status < 0 else self.exit_status - 128
+        if not self.job.launcher_words or self.job.launcher.serves_every_library:
+            return number if 0 < number < _MOST_SIGNALS else 0
+        named = {int(number) for groups in _SIGNAL.findall(self.text) for number in groups if number}
+        return next((candidate for candidate in (number, self.exit_status) if candidate in named), 0)
+
+
+class OutputTail:
+    """Collects the end of an output."""
+
+    def __init__(self) -> None:
+        self._bytes = b""
+
+    def feed(self, piece: bytes) -> None:
+        """Add a piece of the output."""
+        self._bytes = (self._bytes + piece)[-TAIL_BYTES:]
+
+    @property
+    def text(self) -> str:
+        """Return the collected text."""
+        return self._bytes.decode(errors="replace")
+
+
+def explain_ending(failed: FailedRun, host: Host) -> Advice | None:
+    """Return the cause of a failure and its remedy, None for an unknown one."""
+    for entry in packaged_table("lab/endings")["ending"]:
+        evidence, values = _match(entry, failed)
+        condition = _CONDITIONS[entry["condition"]](failed, host) if "condition" in entry else ""
+        if evidence and (condition or "condition" not in entry):
+            texts = (entry[part].format_map(values) for part in ("says", "fix"))
+            says, fix = texts
+            finding = Finding(entry["id"], says, "; ".join(filter(None, (evidence, condition))), fix)
+            return Advice(
+                finding, 0.0, None, "", (), _commands(entry, failed.job), entry["source"], explains_run=True
+            )
+    return None
+
+
+def _match(entry: Mapping[str, Any], failed: FailedRun) -> tuple[str, Mapping[str, str]]:
+    """Return the evidence for an entry, "" without any, and the parts of the text that its sentences name."""
+    for pattern in entry.get("patterns", ()):
+        if match := re.search(pattern, failed.text):
+            start = failed.text.rfind("\n", 0, match.start()) + 1
+            line = failed.text[start:].partition("\n")[0].strip()
+            names = set(re.findall(r"\{(\w+)\}", entry["says"] + entry["fix"]))
+            values = {**dict.fromkeys(names, ""), **match.groupdict("")}
+            return f"it printed: {line[:_SHOWN]}", values
+    ended_so = failed.signal in entry.get("signals", ())
+    return (f"a process of the command ended with signal {failed.signal}" if ended_so else ""), {}
+
+
+def _commands(entry: Mapping[str, Any], job: Job) -> tuple[str, ...]:
+    """Return the command of the user with the remedy."""
+    line = masked(job.argv)
+    if "set" in entry:
+        return (f"mpiric run --set {entry['set']} -- {sh_command(line)}",)
+    if "variable" in entry:
+        return (f"{entry['variable']} {sh_command(line)}",)
+    if "insert" in entry and job.launcher_words:
+        at = len(job.prefix) + 1
+        return (sh_command((*line[:at], entry["insert"], *line[at:])),)
+    return ()
+
+
+def _small_shared_memory(_failed: FailedRun, host: Host) -> str:
+    space = host.space(_SHARED_MEMORY)
+    is_small = space is not None and space.size_bytes <= _SMALL_SHARED_MEMORY_BYTES
+    return f"{_SHARED_MEMORY} has {size(space.size_bytes)}" if is_small and space is not None else ""
+
+
+def _oom_kills(failed: FailedRun, _host: Host) -> str:
+    kills = failed.oom_kills
+    return f"the kernel counted {kills} kills for lack of memory during the run" if kills > 0 else ""
+
+
+_CONDITIONS: Mapping[str, Callable[[FailedRun, Host], str]] = {
+    "small-shared-memory": _small_shared_memory,
+    "oom-kills": _oom_kills,
+}
+
+
+def read_tail(path: Path) -> str:
+    """Return the end of an output file, "" if it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - TAIL_BYTES), os.SEEK_SET)
+            return file.read().decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def count_oom_kills(host: Host) -> int:
+    """Return how many processes of this node the kernel has killed for lack of memory since it started."""
+    match = re.search(r"^oom_kill (\d+)$", host.read_text("/proc/vmstat") or "", re.MULTILINE)
+    return int(match[1]) if match else 0

@@ -1,0 +1,132 @@
+"""Known endings: text and status of a failed command lead to its cause and its remedy."""
+
+import re
+
+import pytest
+from tools.generate import ending_reference
+
+from mpiric.host.host import Space
+from mpiric.host.packaged import packaged_table
+from mpiric.lab.endings import FailedRun, OutputTail, explain_ending
+from mpiric.launchers import parse_command
+
+ENTRIES = packaged_table("lab/endings")["ending"]
+EXAMPLES = [(entry["id"], text) for entry in ENTRIES for text in entry["examples"]]
+
+
+class SharedMemory:
+    """Host whose /dev/shm has a size."""
+
+    def __init__(self, size_bytes: int) -> None:
+        self.size_bytes = size_bytes
+
+    def space(self, _path: str) -> Space:
+        return Space(self.size_bytes, self.size_bytes)
+
+
+LARGE = SharedMemory(8 << 30)
+
+
+def explained(text="", status=1, line="mpirun -np 2 ./a", host=LARGE, dialect="openmpi4", **facts):
+    job = parse_command(line.split(), "/work", {}, dialect=dialect)
+    return explain_ending(FailedRun(job, text, status, **facts), host)
+
+
+@pytest.mark.parametrize(("name", "text"), EXAMPLES)
+def test_each_text_leads_to_its_own_entry(name, text):
+    signal = re.search(r"signal (\d+)", text)
+    advice = explained(f"some output\n{text}\nmore output\n", 128 + int(signal[1]) if signal else 1)
+    assert advice is not None
+    assert advice.finding.id == name
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry["id"])
+def test_each_entry_has_a_sentence_a_remedy_a_source_and_valid_patterns(entry):
+    assert all(entry[part] for part in ("says", "fix", "source"))
+    assert entry["examples"] or "condition" in entry
+    for pattern in entry.get("patterns", ()):
+        re.compile(pattern)
+
+
+def test_entries_have_different_names():
+    assert len({entry["id"] for entry in ENTRIES}) == len(ENTRIES) >= 40
+
+
+def test_an_unknown_ending_is_not_explained():
+    assert explained("Error: the input has no atoms", 3) is None
+
+
+INTEL = (
+    "=   RANK 0 PID 1 RUNNING AT n1\n=   KILLED BY SIGNAL: 9 (Killed)\n"
+    "=   RANK 1 PID 2 RUNNING AT n1\n=   KILLED BY SIGNAL: {}\n"
+)
+SIGNALS = [
+    (INTEL.format("7 (Bus error)"), 135, "bus-error"),
+    (INTEL.format("9 (Killed)"), 137, "killed"),
+    (INTEL.format("9 (Killed)"), 3, None),  # the launcher ended the other ranks after an exit status
+    ("THE EXIT STRING: Illegal instruction (signal 4)\n", 4, "illegal-instruction"),  # hydra of MPICH
+    ("[n1:2] Signal: Segmentation fault (11)\n", 139, "segmentation-fault"),
+    ("2 total processes failed to start\n", 132, None),  # a status of Open MPI's launcher
+]
+
+
+@pytest.mark.parametrize(("text", "status", "expected"), SIGNALS)
+def test_the_signal_of_the_first_rank_counts(text, status, expected):
+    advice = explained(text, status)
+    assert (advice.finding.id if advice else None) == expected
+
+
+def test_a_program_without_launcher_ends_with_the_signal_of_its_status():
+    advice = explained("", 132, "./a", dialect="direct")
+    assert advice is not None
+    assert advice.finding.id == "illegal-instruction"
+
+
+def test_a_bus_error_with_a_small_shared_memory_is_its_fault():
+    advice = explained("exited on signal 7 (Bus error)", 135, host=SharedMemory(1 << 20))
+    assert advice is not None
+    assert advice.finding.id == "shared-memory-too-small-bus-error"
+    assert "/dev/shm has 1 MiB" in advice.finding.evidence
+
+
+def test_a_kill_counts_as_out_of_memory_only_if_the_kernel_counted_one():
+    text = "exited on signal 9 (Killed)"
+    assert [explained(text, 137, oom_kills=kills).finding.id for kills in (0, 1)] == [
+        "killed",
+        "out-of-memory-killed",
+    ]
+
+
+COMMANDS = [
+    (
+        "There are not enough slots available in the system to satisfy the 5",
+        "mpirun --oversubscribe -np 5 ./a",
+    ),
+    ("Read -1, expected 100, errno =1", "mpiric run --set single-copy=none -- mpirun -np 5 ./a"),
+    ("OFI addrinfo() failed", "FI_PROVIDER=tcp mpirun -np 5 ./a"),
+]
+
+
+@pytest.mark.parametrize(("text", "command"), COMMANDS)
+def test_the_command_that_cures_it_is_named(text, command):
+    assert explained(text, line="mpirun -np 5 ./a").commands == (command,)
+
+
+def test_the_printed_line_is_the_evidence():
+    advice = explained(
+        "a\nx: error while loading shared libraries: libf.so.1: cannot open shared object file: No\n"
+    )
+    assert advice.finding.says == "the ranks do not find the shared library libf.so.1"
+    assert advice.finding.evidence.startswith("it printed: x: error while loading")
+
+
+def test_only_the_end_of_an_output_is_kept():
+    tail = OutputTail()
+    tail.feed(b"first\n" + b"x" * (64 << 10))
+    tail.feed(b"\nlast")
+    assert tail.text.endswith("last")
+    assert "first" not in tail.text
+
+
+def test_the_page_of_known_endings_is_current():
+    assert ending_reference.TARGET.read_text() == ending_reference.render()

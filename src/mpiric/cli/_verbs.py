@@ -16,7 +16,7 @@ _NOT_VERBS = {"__init__", "main"}
 _GLOBAL = ("-v", "-vv", "--verbose", "--log-file")  # options of mpiric itself, given before the verb
 # Sections of the help page and their verbs, in the order of a user's interest.
 SECTIONS = {
-    "Tune": ("tune", "run", "env", "history", "sweep"),
+    "Tune": ("tune", "run", "env", "history", "sweep", "scale"),
     "Understand": ("doctor", "profile", "report", "ps", "fabric"),
     "Place": ("place", "map"),
     "Build once, run anywhere": ("cc", "cxx", "fc", "build", "inspect", "extract", "verify", "pack"),

@@ -167,11 +167,15 @@ class MarkJudge:
     printed: PrefixExpectation
     originals: tuple[Trial, ...]
     ignored: "re.Pattern[str] | None" = None  # lines that are not compared
+    is_any_size: bool = False  # runs have other numbers of ranks, which make other calls
 
     def other_work(self, marks: RunMarks | None) -> str:
         """Return why a run did not reach the mark with the original's calls, "" if it did."""
         if marks is None:
             return "its ranks recorded no step markers"
+        if self.is_any_size:
+            late = [rank.rank for rank in marks.ranks if rank.last is None]
+            return f"rank {late[0]} did not reach the step marker" if late else ""
         return less_work(self.work, crossings(marks, self.pair))
 
     def complaint(

@@ -67,7 +67,7 @@ def choose_key(pace: RunPace) -> MarkChoice:
     collectives = [
         (calls, True)
         for calls in even
-        if is_collective(calls.key.function) and calls.key.ranks == pace.world_size and is_on_all(calls)
+        if is_collective(calls.key.function) and calls.key.ranks in (0, pace.world_size) and is_on_all(calls)
     ]
     sends = [(calls, is_on_all(calls)) for calls in even if is_send(calls.key.function)]
     if choice := rarest(collectives, "collective of all ranks") or rarest(sends, "send"):
@@ -112,6 +112,28 @@ def without_places(pace: RunPace) -> RunPace:
 def without_library_places(pace: RunPace) -> RunPace:
     """Merge the call sites within MPI libraries (the Fortran layer), which differ between libraries."""
     return merge_keys(pace, without_library_place)
+
+
+def at_any_size(pace: RunPace) -> RunPace:
+    """Return the run with only those calls that count the same steps with another number of ranks.
+
+    These are collectives whose call site is used with communicators of all ranks only. Their keys match any
+    communicator. The number of sends depends on the number of ranks.
+    """
+    of_parts = {
+        (calls.key.function, calls.key.place)
+        for rank in pace.ranks
+        for calls in rank.keys
+        if calls.key.ranks != pace.world_size
+    }
+
+    def is_kept(key: MarkKey) -> bool:
+        return is_collective(key.function) and (key.function, key.place) not in of_parts
+
+    ranks = tuple(
+        replace(rank, keys=tuple(calls for calls in rank.keys if is_kept(calls.key))) for rank in pace.ranks
+    )
+    return merge_keys(replace(pace, ranks=ranks), lambda key: replace(key, ranks=0, birth=0))
 
 
 def without_key(pace: RunPace, key: MarkKey) -> RunPace:

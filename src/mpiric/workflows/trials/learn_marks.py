@@ -28,6 +28,7 @@ from mpiric.profile.sites import name_places
 from mpiric.tuning.marks.choice import (
     MarkChoice,
     NamedMark,
+    at_any_size,
     choose_key,
     choose_named,
     mark_name,
@@ -67,6 +68,7 @@ class MarkOptions:
     named: NamedMark | None = None  # marker of --mark
     fixed: StepMarkers | None = None  # markers of an interrupted tune or a baseline
     required: bool = False  # complete runs would be useless
+    any_size: bool = False  # the marker has to count the same steps with other numbers of ranks
 
     @property
     def long_s(self) -> float:
@@ -236,7 +238,8 @@ class _Watch:
         if pace is None:
             calls = _Proposal(MarkChoice(None, why, few_calls=True))
         else:
-            calls = self._counted(without_library_places(pace))
+            merged = without_library_places(pace)
+            calls = self._counted(at_any_size(merged) if self.options.any_size else merged)
         is_printed_of_use = calls.choice.few_calls or self._calls_are_late
         if calls.choice.key is not None or not is_printed_of_use or not printed_too or named is not None:
             return calls

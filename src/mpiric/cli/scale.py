@@ -1,0 +1,253 @@
+"""`mpiric scale`: measure how a program scales, and recommend a number of ranks."""
+
+import hashlib
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+from cloup import option_group
+
+from mpiric import __version__
+from mpiric.cli._input import piped_input
+from mpiric.cli._json import print_json
+from mpiric.cli._options import (
+    BATCH_JOBS,
+    DIRECTORY,
+    FILE,
+    cli_command,
+    command_line,
+    given_options,
+    in_place_option,
+    json_option,
+    launch_request_of,
+    store_option,
+)
+from mpiric.cli._progress import Progress
+from mpiric.cli._submitting import refuse_unsubmitted, run_submitted, submit_options
+from mpiric.cli._terminal import stdout_console
+from mpiric.host.facts.local import LocalHost
+from mpiric.host.owned_files import write_whole as write_bytes
+from mpiric.model.amount import number_of, parse_duration
+from mpiric.model.errors import MpiricError, writing
+from mpiric.model.scaling import Scaling
+from mpiric.report.scale_figure import as_pdf, as_svg, scaling_shapes
+from mpiric.report.scale_text import print_scaling, proposal_text, scaling_csv, scaling_html, scaling_json
+from mpiric.tuning.files import write_whole
+from mpiric.tuning.marks.named import parse_mark
+from mpiric.tuning.store.store import Store, make_directory
+from mpiric.workflows.scale.request import ScaleRequest
+from mpiric.workflows.scale.scale import dry_run, scale
+
+_EPILOG = """\b
+Examples:
+  mpiric scale -- mpirun -n 64 ./app input                 powers of two up to the machine
+  mpiric scale --ranks 1,2,4,8 --predict 16,32 -- mpirun -n 8 ./app input
+  mpiric scale --nodes 1,2,4 --within 24h --length 40h -- srun -N 4 -n 256 ./app input
+  mpiric scale --weak -- mpirun -n 8 ./app -nx '{ranks}'   an input that grows with the ranks
+  mpiric scale --threads 1,2,4 -- mpirun -n 16 ./hybrid    ranks and threads traded for one another
+  mpiric scale --proposal figures -- mpirun -n 64 ./app input
+  mpiric scale --submit --nodes 1,2,4,8 -- srun -N 8 -n 512 ./app input
+"""
+_MOST = 1 << 24
+
+
+def _numbers(_: click.Context, parameter: click.Parameter, value: str | None) -> tuple[int, ...]:
+    words = [word for word in (value or "").split(",") if word]
+    numbers = [number_of(word) for word in words]
+    if not all(0 < number <= _MOST for number in numbers):
+        name = parameter.opts[0]
+        raise MpiricError(
+            f"{name} must be a list of positive integers, not {value!r}", hint=f"for example {name} 1,2,4"
+        )
+    return tuple(dict.fromkeys(numbers))
+
+
+@cli_command(epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
+@option_group(
+    "Sizes",
+    click.option(
+        "--ranks",
+        callback=_numbers,
+        metavar="N,…",
+        help="Numbers of ranks. [default: powers of two that fit, and the number in CMD]",
+    ),
+    click.option(
+        "--nodes",
+        callback=_numbers,
+        metavar="N,…",
+        help="Numbers of nodes, each with as many ranks as a node has in CMD.",
+    ),
+    click.option(
+        "--threads",
+        callback=_numbers,
+        metavar="N,…",
+        help="Threads of each rank; every number of ranks is combined with them. [default: as in CMD]",
+    ),
+    click.option(
+        "--weak",
+        is_flag=True,
+        help="Measure weak scaling: {ranks}, {nodes} and {threads} in CMD are replaced at each size.",
+    ),
+)
+@option_group(
+    "Measurements",
+    click.option(
+        "--budget",
+        default="10m",
+        show_default=True,
+        metavar="TIME",
+        help="Time limit of all runs: 90s, 10m, 1h30m.",
+    ),
+    click.option(
+        "--to-the-end",
+        is_flag=True,
+        help="Run the program to its end instead of ending runs at step markers.",
+    ),
+    click.option(
+        "--mark",
+        metavar="MARK",
+        help="Step marker, as of `mpiric tune`: allreduce@app+0x48f2, or 'stdout:REGEX' for output lines.",
+    ),
+    click.option(
+        "--check",
+        "check_command",
+        default="",
+        metavar="CMD",
+        help="Judge each run by the exit status of this command, which runs in the directory of the run.",
+    ),
+    in_place_option,
+    click.option(
+        "--resume", is_flag=True, help="Continue the interrupted study of this command with the same options."
+    ),
+    click.option("--into", **DIRECTORY, hidden=True),
+)
+@option_group(
+    "Answer",
+    click.option(
+        "--efficiency",
+        type=click.FloatRange(0, 1, min_open=True),
+        default=0.7,
+        show_default=True,
+        metavar="SHARE",
+        help="Parallel efficiency that the recommended size has at least.",
+    ),
+    click.option(
+        "--within", metavar="TIME", help="Deadline of a whole run; the cheapest size that meets it is named."
+    ),
+    click.option(
+        "--length",
+        metavar="TIME",
+        help="Duration of a whole run of CMD as it is, for forecasts from the time of a step.",
+    ),
+    click.option(
+        "--predict",
+        callback=_numbers,
+        metavar="N,…",
+        help="Numbers of ranks whose time is predicted instead of measured.",
+    ),
+)
+@option_group(BATCH_JOBS, submit_options)
+@option_group(
+    "Output",
+    json_option,
+    click.option("--csv", "csv_file", **FILE, help="Write the measured sizes as CSV."),
+    click.option("--html", "html_file", **FILE, help="Write a report page."),
+    click.option(
+        "--proposal",
+        **DIRECTORY,
+        help="Write a paragraph and a figure (SVG and PDF) for a proposal into this directory.",
+    ),
+    store_option,
+    click.option("--dry-run", is_flag=True, help="Print the launch of each size and run nothing."),
+)
+@command_line
+def command(command_line: tuple[str, ...], store: Path | None, **options: Any) -> int:
+    """Measure how CMD scales with the number of ranks, and recommend a size.
+
+    CMD runs at several sizes in randomised blocks, to a step marker where one is found. The answer has the
+    time, speedup and efficiency of each size, where the curve bends and why, and recommended sizes.
+    """
+    refuse_unsubmitted(options)
+    with piped_input(command_line) as stdin:
+        request = launch_request_of(
+            ScaleRequest,
+            command_line,
+            options,
+            stdin=stdin,
+            store=store,
+            mark=_mark(options["mark"]) if options["mark"] is not None else None,
+            budget_s=_duration(options, "budget"),
+            within_s=_duration(options, "within") if options["within"] else None,
+            length_s=_duration(options, "length") if options["length"] else None,
+        )
+        if options["ranks"] and options["nodes"]:
+            raise MpiricError("--ranks and --nodes both choose the sizes", hint="remove one of them")
+        if options["dry_run"]:
+            for line in dry_run(request, LocalHost()):
+                print(line)
+            return 0
+        if options["submit"]:
+            return _submitted(request)
+        with Progress() as progress:
+            scaling = scale(request, LocalHost(), progress)
+    _write(scaling, options)
+    if options["as_json"]:
+        print_json(scaling_json(scaling))
+    else:
+        print_scaling(scaling, stdout_console())
+    return 0
+
+
+def _mark(text: str) -> Any:
+    """Return the step marker. Raises MpiricError for one of a communicator with a fixed number of ranks."""
+    mark = parse_mark(text)
+    if mark.key.ranks:
+        raise MpiricError(
+            f"--mark {text} names a communicator of {mark.key.ranks} ranks, and the number of ranks varies",
+            hint="leave the communicator out: FUNCTION@MODULE+OFFSET",
+        )
+    return mark
+
+
+def _duration(options: dict[str, Any], name: str) -> float:
+    seconds = parse_duration(options[name])
+    if seconds <= 0:
+        raise MpiricError(f"--{name} must be longer than 0 s", hint="for example 90s, 10m or 24h")
+    return seconds
+
+
+def _write(scaling: Scaling, options: dict[str, Any]) -> None:
+    """Write the requested files and print their names on stderr."""
+    texts: dict[Path, str] = {}
+    if options["csv_file"] is not None:
+        texts[options["csv_file"]] = scaling_csv(scaling)
+    if options["html_file"] is not None:
+        texts[options["html_file"]] = scaling_html(scaling, __version__)
+    directory: Path | None = options["proposal"]
+    if directory is not None:
+        shapes = scaling_shapes(scaling)
+        texts[directory / "scaling.md"] = proposal_text(scaling)
+        texts[directory / "scaling.svg"] = as_svg(shapes)
+    for path, text in texts.items():
+        print(f"wrote {write_whole(path, text)}", file=sys.stderr)
+    if directory is not None:
+        with writing(directory / "scaling.pdf", "name another directory"):
+            write_bytes(directory / "scaling.pdf", as_pdf(shapes))
+        print(f"wrote {directory / 'scaling.pdf'}", file=sys.stderr)
+
+
+def _submitted(request: ScaleRequest) -> int:
+    """Make the study in one job, whose log is in a directory of the store; a restarted job continues it."""
+    root = Store(request.store).root.absolute()
+    options = given_options(click.get_current_context(), {"submit", "store", "resume", "command_line"})
+    call = "\0".join((request.working_directory, *options, *request.argv)).encode(errors="surrogateescape")
+    directory = root / f"scale-{hashlib.sha256(call).hexdigest()[:12]}"
+    make_directory(directory)
+    return run_submitted(
+        directory,
+        ("--into", str(directory)),
+        stdin=request.stdin,
+        budget_s=request.budget_s,
+        afresh=not request.resume,
+    )

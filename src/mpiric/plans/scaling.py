@@ -1,0 +1,115 @@
+"""Runs of a scaling study: blocks that contain each size once, in random order.
+
+Blocks are made until the intervals of all times are narrow, or the budget ends. After each of
+the first blocks a size is added where the curve bends, if the sizes may be refined.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import field
+from random import Random
+
+from mpiric.model.amount import seconds
+from mpiric.model.dataclass import dataclass
+from mpiric.model.run import Plan, Run
+from mpiric.model.scaling import Size
+from mpiric.model.trial import Outcome, Trial
+from mpiric.tuning.budget import Budget
+from mpiric.tuning.scaling.estimates import bend_of, half_width, time_of
+
+_FEWEST_BLOCKS, _MOST_BLOCKS = 3, 12
+_NARROW = 0.03  # half width of an interval, relative to the time, below which no more blocks are made
+_PATIENCE, _SLACK_S = 5.0, 20.0  # time limit of a run: factor of the expected time, plus slack
+_MOST_REFINED = 2  # number of blocks after which a size may be added
+
+
+@dataclass
+class SizeRuns:
+    """Runs of all sizes so far."""
+
+    times: dict[Size, dict[int, float]] = field(default_factory=lambda: defaultdict(dict))
+    walls_s: dict[Size, float] = field(default_factory=dict)  # longest run of a size
+    failed: dict[Size, Trial] = field(default_factory=dict)
+    left_out: dict[Size, str] = field(default_factory=dict)  # sizes that do not fit into the budget
+    splits: dict[Size, Trial] = field(default_factory=dict)  # last successful trial
+    core_s: float = 0.0  # core-seconds of all runs
+    interrupted: bool = False
+
+    def expected_s(self, size: Size, *, is_weak: bool) -> float:
+        """Return the expected wall time: of the size, else of the nearest one, more for fewer cores."""
+        if size in self.walls_s:
+            return self.walls_s[size]
+        nearest = min(self.walls_s, key=lambda known: abs(known.cores - size.cores) / known.cores)
+        factor = 1.0 if is_weak else max(1.0, nearest.cores / size.cores)
+        return self.walls_s[nearest] * factor
+
+
+MakeRun = Callable[[Size, int, float], Run]  # size, block and time limit
+
+
+def measure_sizes(
+    sizes: Sequence[Size],
+    runs: SizeRuns,
+    make_run: MakeRun,
+    budget: Budget,
+    *,
+    is_weak: bool = False,
+    refine: Callable[[Size, Size], Size | None] = lambda _small, _large: None,
+    seed: int = 0,
+) -> Plan[None]:
+    """Measure the sizes into ``runs``, which holds the wall time of at least one size.
+
+    ``refine`` returns a size between two measured ones, None if there is none. A size that fails is not run
+    again. An interruption ends the measurements.
+    """
+    random = Random(seed)  # noqa: S311
+    sizes = list(sizes)
+    for block in range(_MOST_BLOCKS):
+        if block >= _FEWEST_BLOCKS and _are_narrow(runs):
+            break
+        left = [size for size in sizes if size not in runs.failed and size not in runs.left_out]
+        for size in random.sample(left, len(left)):
+            expected_s = runs.expected_s(size, is_weak=is_weak)
+            if not budget.fits(expected_s):
+                if size not in runs.times:
+                    runs.left_out[size] = f"a run of about {seconds(expected_s)} does not fit into the budget"
+                continue
+            try:
+                trial = yield make_run(size, block, _PATIENCE * expected_s + _SLACK_S)
+            except KeyboardInterrupt:
+                runs.interrupted = True
+                return
+            budget.spend(trial.runs)
+            _enter(runs, size, block, trial)
+        if not any(block in times for times in runs.times.values()):
+            break
+        if block < _MOST_REFINED and (added := _size_at_bend(runs, refine, is_weak=is_weak)):
+            sizes.append(added)
+
+
+def _enter(runs: SizeRuns, size: Size, block: int, trial: Trial) -> None:
+    runs.core_s += size.cores * trial.wall_s
+    if trial.outcome is Outcome.OK and trial.objective is not None and trial.objective > 0:
+        runs.times[size][block] = trial.objective
+        runs.walls_s[size] = max(trial.wall_s, runs.walls_s.get(size, 0.0))
+        runs.splits[size] = trial
+    elif trial.outcome is not Outcome.INTERRUPTED:
+        runs.failed[size] = trial
+
+
+def _are_narrow(runs: SizeRuns) -> bool:
+    """Return whether no further block is needed."""
+    return all(
+        half_width(time_of(times)) <= _NARROW for size, times in runs.times.items() if size not in runs.failed
+    )
+
+
+def _size_at_bend(
+    runs: SizeRuns, refine: Callable[[Size, Size], Size | None], *, is_weak: bool
+) -> Size | None:
+    """Return a new size between the two sizes where the curve bends; None without a bend."""
+    sizes = sorted(runs.times, key=lambda size: size.cores)
+    points = [(size.cores, time_of(runs.times[size]).value) for size in sizes]
+    bend = bend_of(points, is_weak=is_weak)
+    size = refine(sizes[bend[0]], sizes[bend[1]]) if bend else None
+    return None if size in sizes or size in runs.failed else size

@@ -1,0 +1,1 @@
+"""`mpiric scale`: scaling studies."""

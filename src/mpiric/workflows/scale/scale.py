@@ -1,0 +1,231 @@
+"""`mpiric scale`: measure a command at several sizes, find out why the curve bends, and recommend a size."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import field, replace
+from pathlib import Path
+
+from mpiric import launchers
+from mpiric.host.host import Host
+from mpiric.host.processes.early_end import after
+from mpiric.host.processes.execution import Runner
+from mpiric.lab.failures import failure_cause_of
+from mpiric.lab.judge import Judge
+from mpiric.lab.lab import Lab, LoggedTrials, drive
+from mpiric.lab.recording import RECORDS, Recorded
+from mpiric.lab.render import render
+from mpiric.model.dataclass import dataclass
+from mpiric.model.errors import MpiricError
+from mpiric.model.narrator import Narrator
+from mpiric.model.run import Plan, Run
+from mpiric.model.scaling import Scaling, Size
+from mpiric.model.situation import EVERYTHING
+from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.plans.scaling import SizeRuns, measure_sizes
+from mpiric.tuning.budget import Budget
+from mpiric.tuning.objective import Objective
+from mpiric.tuning.scaling.estimates import bend_of, time_of
+from mpiric.tuning.store.store import Store, TuneLog
+from mpiric.workflows.launch.fingerprints import job_identity, program_name
+from mpiric.workflows.launch.node_leftovers import cleaned_nodes
+from mpiric.workflows.launch.nodes import node_count
+from mpiric.workflows.launch.parse_job import ParsedJob, parse_job
+from mpiric.workflows.scale.answer import answer_of
+from mpiric.workflows.scale.request import ScaleRequest
+from mpiric.workflows.scale.sizes import Launches, check_job, launches_of, sized
+from mpiric.workflows.trials.expected import expected_situation, known_situation
+from mpiric.workflows.trials.learn_marks import WHOLE_RUNS, MarkOptions
+from mpiric.workflows.trials.observe import Observed, Observing, observe
+from mpiric.workflows.trials.recorded_runs import recorded_by, recorded_run, recorder_for
+from mpiric.workflows.trials.seeing_mounts import trial_directories
+from mpiric.workflows.trials.step_markers import keep_marks, kept_marks
+
+_BLOCKS = 3  # blocks that fit into the budget if runs end at step markers
+_LIMIT, _SLACK_S = 5.0, 20.0  # time limit of a recorded run: factor of an untouched one, plus slack
+_BANNER = re.compile(
+    r"-{20,}|={20,}|MPI_ABORT|Abort\(|application called MPI_Abort|BAD TERMINATION|srun: |slurmstepd|"
+    r"(?:mpirun|mpiexec|prterun|prun)\b"
+)
+
+
+@dataclass
+class ScaleState:
+    """A scaling study in progress."""
+
+    request: ScaleRequest
+    lab: Lab
+    log: TuneLog
+    budget: Budget
+    narrator: Narrator
+    runs: SizeRuns = field(default_factory=SizeRuns)
+    launches: Launches | None = None
+    observed: Observed | None = None
+    recorded: dict[Size, Recorded] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+def scale(request: ScaleRequest, host: Host, narrator: Narrator, runner: Runner | None = None) -> Scaling:
+    """Make a scaling study. Ctrl-C ends the measurements; the answer uses the sizes measured until then."""
+    parsed = _parsed(request, host)
+    with _open(request, parsed, host, narrator, runner or Runner()) as state:
+        logged = LoggedTrials(trial for trial in state.lab.earlier if trial.phase is Phase.SEARCH)
+        drive(_study(state, parsed, host), state.lab.measure, lambda trial: _report(state, trial), logged)
+        failures = {size: _failure(trial) for size, trial in state.runs.failed.items()}
+        assert state.observed is not None
+        assert state.launches is not None
+        result = answer_of(
+            request, state.launches, state.runs, state.observed, state.recorded, failures, state.notes
+        )
+        if not state.runs.interrupted:
+            state.log.append("finished", {"result": {}})
+        return replace(result, elapsed_s=state.budget.elapsed_s)
+
+
+def dry_run(request: ScaleRequest, host: Host) -> list[str]:
+    """Return the sizes of a study as known without running anything."""
+    parsed = _parsed(request, host)
+    launches = launches_of(request, expected_situation(parsed, host, EVERYTHING), host)
+    lines = []
+    for size in launches.sizes():
+        why_not = launches.why_not(size)
+        launch = None if why_not else render(launches.configuration(size), launches.situation_at(size))
+        lines.append(f"{size}: {launch.shell_line() if launch else f'not run: {why_not}'}")
+    return lines
+
+
+def _parsed(request: ScaleRequest, host: Host) -> ParsedJob:
+    """Parse the command at the user's own size. Raises MpiricError for one that has no other size."""
+    line = (request.working_directory, request.environment, request.stdin)
+    job = launchers.parse_command(request.argv, *line)
+    check_job(request, job)
+    threads = request.threads[0] if request.threads else 1
+    own = Size(job.ranks or 1, node_count(job, host), threads)
+    argv = sized(request.argv, own) if request.weak else request.argv
+    return parse_job(argv, host, *line)
+
+
+@contextmanager
+def _open(
+    request: ScaleRequest, parsed: ParsedJob, host: Host, narrator: Narrator, runner: Runner
+) -> Iterator[ScaleState]:
+    """Open the log, new or of the study to resume, and prepare the lab."""
+    store, identity = Store(request.store), f"scale-{job_identity(parsed.job)}"
+    if request.into is not None:
+        log = Store.part(request.into, job=identity, command=list(request.argv))
+    elif request.resume:
+        log = store.resume(store.latest(identity).path)
+    else:
+        log = store.create(program_name(parsed.job), identity, request.argv)
+    with (
+        log,
+        runner,
+        trial_directories(parsed, log.path, runner, host, in_place=request.in_place) as copies,
+        cleaned_nodes(parsed.job, parsed.nodes, host) as after_ended_run,
+    ):
+        judge = Judge(Objective(), request.check_command)
+        lab = Lab(runner, copies, log, judge, failure_cause_of(host))
+        lab.after_ended_run = after_ended_run
+        yield ScaleState(request, lab, log, Budget(request.budget_s, clock=runner.clock), narrator)
+
+
+def _study(state: ScaleState, parsed: ParsedJob, host: Host) -> Plan[None]:
+    """Observe the command at its own size, measure all sizes, and record two of them."""
+    request, lab, runs = state.request, state.lab, state.runs
+    state.narrator.phase("As it is")
+    whole = request.to_the_end or bool(request.check_command)
+    how = Observing(
+        records=state.log.path / RECORDS,
+        mark_options=None if whole else _mark_options(state, parsed, host),
+        budget=state.budget,
+    )
+    observed = state.observed = yield from observe(lab, parsed, host, state.narrator, how)
+    lab.situation = observed.situation
+    if observed.marks is not None and lab.judge.at_mark is not None:
+        keep_marks(state.log, observed.marks)
+        lab.judge.at_mark = replace(lab.judge.at_mark, is_any_size=True)
+        lab.judge.marks_of_length = None  # the time of a step is compared, without start-up
+    launches = state.launches = launches_of(request, observed.situation, host)
+    runs.walls_s[launches.own] = observed.situation.observation.wall_s
+    sizes = launches.sizes()
+    runs.left_out = {size: why for size in sizes if (why := launches.why_not(size))}
+    state.narrator.phase("Scaling")
+
+    def make_run(size: Size, block: int, limit_s: float) -> Run:
+        situation = launches.situation_at(size)
+        return Run(launches.configuration(size), Phase.SEARCH, block, limit_s, situation=situation)
+
+    yield from measure_sizes(
+        sizes, runs, make_run, state.budget, is_weak=request.weak, refine=launches.between
+    )
+    if not runs.interrupted:
+        yield from _record_two(state, host)
+
+
+def _mark_options(state: ScaleState, parsed: ParsedJob, host: Host) -> MarkOptions:
+    """Return options for step markers by which all blocks of all sizes fit into the budget."""
+    request = state.request
+    situation = known_situation(parsed, host, EVERYTHING)
+    launches = launches_of(request, situation, host)
+    relative = (1.0 if request.weak else max(1.0, launches.own.cores / s.cores) for s in launches.sizes())
+    run_s = request.budget_s / (_BLOCKS * max(1.0, sum(relative)))
+    return MarkOptions(
+        WHOLE_RUNS * run_s,
+        length_s=request.length_s,
+        named=request.mark,
+        fixed=kept_marks(state.log.read()),
+        required=request.mark is not None,
+        any_size=True,
+    )
+
+
+def _record_two(state: ScaleState, host: Host) -> Plan[None]:
+    """Record the smallest size and the first one after the bend, to find out where the time goes."""
+    runs, launches, observed = state.runs, state.launches, state.observed
+    assert launches is not None
+    assert observed is not None
+    if observed.recorded:
+        state.recorded[launches.own] = observed.recorded[-1]
+    measured = sorted(
+        (size for size in runs.times if size.threads == launches.own.threads), key=lambda size: size.cores
+    )
+    if len(measured) < 2:
+        return
+    points = [(size.cores, time_of(runs.times[size]).value) for size in measured]
+    bend = bend_of(points, is_weak=state.request.weak)
+    wanted = {measured[0], measured[bend[1] if bend else -1]}
+    for size in sorted(wanted - state.recorded.keys()):
+        wall_s = runs.expected_s(size, is_weak=state.request.weak)
+        directory = state.log.path / RECORDS / f"size-{state.lab.count + 1}"
+        try:
+            recorder = recorder_for(observed.situation, host)
+            early_end = after(wall_s) if observed.marks else None
+            limit_s = _LIMIT * wall_s + _SLACK_S
+            run = recorded_run(launches.configuration(size), recorder, directory, limit_s, early_end)
+            trial = yield replace(run, situation=launches.situation_at(size))
+            state.recorded[size] = recorded_by(trial, state.lab, directory)
+        except (MpiricError, OSError) as error:
+            why = error.message if isinstance(error, MpiricError) else str(error.strerror)
+            state.notes.append(f"{size} was not recorded, so that causes are not shown: {why}")
+            return
+
+
+def _report(state: ScaleState, trial: Trial) -> None:
+    state.narrator.trial(trial, None, state.budget.remaining_s)
+
+
+def _failure(trial: Trial) -> str:
+    """Return why a size has no time, with the last line that the program printed."""
+    reason = trial.reason or "the run failed"
+    if trial.outcome is Outcome.TIMED_OUT:
+        return reason
+    for path in filter(None, (trial.stderr, trial.stdout)):
+        try:
+            lines = Path(path).read_text(errors="replace").splitlines()
+        except OSError:
+            continue
+        lines = [line.strip() for line in lines if line.strip()]
+        banner = next((at for at, line in enumerate(lines) if _BANNER.match(line)), len(lines))
+        if banner:
+            return f"{reason}; its last line: {lines[banner - 1][:200]!r}"
+    return reason

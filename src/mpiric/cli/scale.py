@@ -29,7 +29,7 @@ from mpiric.cli._terminal import stdout_console
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.owned_files import write_whole as write_bytes
 from mpiric.model.amount import number_of, parse_duration
-from mpiric.model.errors import MpiricError, writing
+from mpiric.model.errors import ExitCode, MpiricError, writing
 from mpiric.model.scaling import Scaling
 from mpiric.report.scale_figure import as_pdf, as_svg, scaling_shapes
 from mpiric.report.scale_text import print_scaling, proposal_text, scaling_csv, scaling_html, scaling_json
@@ -196,7 +196,7 @@ def command(command_line: tuple[str, ...], store: Path | None, **options: Any) -
         print_json(scaling_json(scaling))
     else:
         print_scaling(scaling, stdout_console())
-    return 0
+    return int(ExitCode.INTERRUPTED) if scaling.interrupted else 0
 
 
 def _mark(text: str) -> Any:

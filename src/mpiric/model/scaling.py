@@ -97,5 +97,6 @@ class Scaling:
     refusals: tuple[str, ...] = ()  # reasons why times are not predicted
     choices: tuple[Choice, ...] = ()
     notes: tuple[str, ...] = ()
+    interrupted: bool = False
     elapsed_s: float = 0.0
     core_hours: float = 0.0  # of all runs of the study

@@ -33,6 +33,7 @@ class SizeRuns:
     left_out: dict[Size, str] = field(default_factory=dict)  # sizes that do not fit into the budget
     splits: dict[Size, Trial] = field(default_factory=dict)  # last successful trial
     core_s: float = 0.0  # core-seconds of all runs
+    disturbed: int = 0  # number of runs from which other processes took CPUs
     interrupted: bool = False
 
     def expected_s(self, size: Size, *, is_weak: bool) -> float:
@@ -89,6 +90,7 @@ def measure_sizes(
 
 def _enter(runs: SizeRuns, size: Size, block: int, trial: Trial) -> None:
     runs.core_s += size.cores * trial.wall_s
+    runs.disturbed += trial.disturbed
     if trial.outcome is Outcome.OK and trial.objective is not None and trial.objective > 0:
         runs.times[size][block] = trial.objective
         runs.walls_s[size] = max(trial.wall_s, runs.walls_s.get(size, 0.0))

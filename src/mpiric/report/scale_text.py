@@ -16,7 +16,7 @@ from mpiric.model.scaling import Interval, Scaling, SizeResult
 from mpiric.report._pages import page
 from mpiric.report.scale_figure import as_svg, scaling_shapes
 
-_BAR = 20  # characters of an efficiency of 100 %
+_BAR = 10  # characters of an efficiency of 100 %
 _COLUMNS = ("ranks", "nodes", "threads", "cores", "time_s", "low_s", "high_s", "speedup", "efficiency")
 _MORE_COLUMNS = ("core_hours", "whole_run_s", "runs", "oversubscribed")
 
@@ -24,11 +24,11 @@ _MORE_COLUMNS = ("core_hours", "whole_run_s", "runs", "oversubscribed")
 def print_scaling(scaling: Scaling, console: Console) -> None:
     """Print the table, the bend with its causes, predictions and recommended sizes."""
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    columns = _headings(scaling)
-    for heading in columns:
+    headings, rows = _table(scaling)
+    for heading in headings:
         table.add_column(heading, justify="left" if heading == "" else "right", no_wrap=True)
-    for result in scaling.results:
-        table.add_row(*_cells(result, len(columns)))
+    for row in rows:
+        table.add_row(*row)
     console.print(table)
     for size, why in scaling.failed:
         console.print(Text(f"{size}: not measured: {why}", style="yellow"))
@@ -41,24 +41,25 @@ def print_scaling(scaling: Scaling, console: Console) -> None:
         console.print(Text(note, style="dim"))
 
 
-def _headings(scaling: Scaling) -> tuple[str, ...]:
-    whole = ("whole run",) if scaling.unit == "step" else ()
-    return (
-        *("ranks", "nodes", "threads", f"time per {scaling.unit}", "95 % interval", "speedup"),
-        *("efficiency", "", f"core-h per {scaling.unit}", *whole),
-    )
-
-
-def _cells(result: SizeResult, count: int) -> list[str]:
-    size, share = result.size, result.efficiency.value
-    bar = "█" * min(2 * _BAR, round(_BAR * share))
-    crowded = " oversubscribed" if result.oversubscribed else ""
-    whole = "–" if result.whole_s is None else show_duration(result.whole_s)
-    return [
-        *(str(size.ranks), str(size.nodes), str(size.threads), seconds(result.time_s.value)),
-        *(_interval(result.time_s), f"{result.speedup.value:.2f}", f"{share:.0%}"),
-        *(f"{bar}{crowded}", f"{result.core_hours:.3g}", whole),
-    ][:count]
+def _table(scaling: Scaling) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return headings and rows, without columns that say nothing about this study."""
+    results = scaling.results
+    columns: dict[str, list[str]] = {"ranks": [str(result.size.ranks) for result in results]}
+    if any(result.size.nodes > 1 for result in results):
+        columns["nodes"] = [str(result.size.nodes) for result in results]
+    if any(result.size.threads > 1 for result in results):
+        columns["threads"] = [str(result.size.threads) for result in results]
+    columns[f"time per {scaling.unit}"] = [seconds(result.time_s.value) for result in results]
+    columns["95 % interval"] = [_interval(result.time_s) for result in results]
+    columns["speedup"] = [f"{result.speedup.value:.2f}" for result in results]
+    columns["efficiency"] = [f"{result.efficiency.value:.0%}" for result in results]
+    columns[""] = ["█" * min(2 * _BAR, round(_BAR * result.efficiency.value)) for result in results]
+    columns["core-hours"] = [f"{result.core_hours:.3g}" for result in results]
+    if scaling.unit == "step" and any(result.whole_s is not None for result in results):
+        columns["whole run"] = [show_duration(result.whole_s or 0.0) for result in results]
+    if any(result.oversubscribed for result in results):
+        columns["CPUs"] = ["oversubscribed" if result.oversubscribed else "" for result in results]
+    return tuple(columns), list(zip(*columns.values(), strict=True))
 
 
 def _interval(interval: Interval) -> str:
@@ -155,13 +156,13 @@ def scaling_csv(scaling: Scaling) -> str:
 
 def scaling_html(scaling: Scaling, version: str) -> str:
     """Render the page."""
-    headings = _headings(scaling)
+    headings, rows = _table(scaling)
     return page(
         "scaling.html",
         scaling=scaling,
         line=sh_command(scaling.argv),
         headings=headings,
-        rows=[_cells(result, len(headings)) for result in scaling.results],
+        rows=rows,
         sentences=_sentences(scaling),
         figure=Markup(as_svg(scaling_shapes(scaling))),  # noqa: S704 our own picture
         version=version,

@@ -7,7 +7,7 @@ from math import ceil
 from mpiric.host.secrets import masked, masked_launch
 from mpiric.lab.recording import Recorded
 from mpiric.lab.render import render
-from mpiric.model.amount import show_duration
+from mpiric.model.amount import counted, show_duration
 from mpiric.model.errors import ProgramFailedError
 from mpiric.model.scaling import Choice, Interval, Prediction, Scaling, Size, SizeResult
 from mpiric.plans.scaling import SizeRuns
@@ -16,7 +16,6 @@ from mpiric.tuning.scaling.estimates import (
     bend_of,
     fastest_of,
     gain_of,
-    marginal_efficiency,
     reference_size,
     scaled,
     standard_error,
@@ -42,7 +41,8 @@ def answer_of(
     failed = tuple(sorted({**runs.left_out, **failures}.items(), key=lambda item: item[0].cores))
     if not runs.times:
         reasons = "; ".join(f"{size}: {why}" for size, why in failed) or "it was interrupted"
-        raise ProgramFailedError(f"no size could be measured: {reasons}")
+        hint = "a larger --budget, or fewer sizes with --ranks" if runs.left_out else ""
+        raise ProgramFailedError(f"no size could be measured: {reasons}", hint=hint)
     results = _results(request, launches, runs, observed)
     marks = observed.marks
     own_core_s = sum(trial.wall_s for trial in observed.originals) * launches.own.cores
@@ -53,10 +53,14 @@ def answer_of(
         results=results,
         failed=failed,
         notes=(*([f"a step: {marks.why}"] if marks else []), *observed.notes, *notes),
+        interrupted=runs.interrupted,
         core_hours=(own_core_s + runs.core_s) / 3600,
     )
     if observed.marks_why:
         scaling = replace(scaling, notes=(*scaling.notes, f"whole runs: {observed.marks_why}"))
+    if runs.disturbed:
+        disturbed = f"{counted(runs.disturbed, 'run')} disturbed by other processes: the times are uncertain"
+        scaling = replace(scaling, notes=(*scaling.notes, disturbed))
     scaling = _with_bend(scaling, launches, recorded)
     scaling = _with_predictions(scaling, request, launches, runs)
     return replace(scaling, choices=_choices(scaling, request))
@@ -79,7 +83,7 @@ def _results(
         split = runs.splits[size].split
         whole_s = time_s.value if observed.marks is None else None
         if whole_marks and split is not None and split.per_mark_s is not None:
-            whole_s = forecast_s(split, whole_marks)
+            whole_s = forecast_s(replace(split, per_mark_s=time_s.value), whole_marks)
         launch = render(launches.configuration(size), launches.situation_at(size))
         results.append(
             SizeResult(
@@ -96,16 +100,22 @@ def _results(
     return tuple(results)
 
 
+def curve_of(results: Sequence[SizeResult], own_threads: int) -> list[SizeResult]:
+    """Return the sizes with the user's number of threads, else with the smallest measured number."""
+    threads = {result.size.threads for result in results}
+    chosen = own_threads if own_threads in threads else min(threads)
+    return [result for result in results if result.size.threads == chosen]
+
+
 def _with_bend(scaling: Scaling, launches: Launches, recorded: Mapping[Size, Recorded]) -> Scaling:
     """Add where the curve bends, and the causes if two sizes were recorded."""
-    curve = [result for result in scaling.results if result.size.threads == launches.own.threads]
+    curve = curve_of(scaling.results, launches.own.threads)
     factors = {size: factors_of(size, run) for size, run in recorded.items()}
     bend = bend_of([(r.size.cores, r.time_s.value) for r in curve], is_weak=scaling.is_weak)
     sentence = ""
     if bend is not None:
         small, large = curve[bend[0]], curve[bend[1]]
-        ends = [(result.size.cores, result.time_s.value) for result in (small, large)]
-        efficiency = marginal_efficiency(ends[0], ends[1], is_weak=scaling.is_weak)
+        efficiency = large.efficiency.value / small.efficiency.value
         sentence = (
             f"the curve bends between {small.size} and {large.size}: the larger size has "
             f"{efficiency:.0%} of the efficiency of the smaller"
@@ -127,11 +137,8 @@ def _nearest(results: Sequence[SizeResult], wanted: SizeResult) -> SizeResult:
 
 def _with_predictions(scaling: Scaling, request: ScaleRequest, launches: Launches, runs: SizeRuns) -> Scaling:
     """Add the model, and the predicted times or the reasons why there are none."""
-    usable = [
-        result
-        for result in scaling.results
-        if result.size.threads == launches.own.threads and not result.oversubscribed
-    ]
+    curve = curve_of(scaling.results, launches.own.threads)
+    usable = [result for result in curve if not result.oversubscribed]
     across = [result for result in usable if result.size.nodes > 1]
     usable = across if len(across) >= 3 else usable
     points = [
@@ -146,7 +153,7 @@ def _with_predictions(scaling: Scaling, request: ScaleRequest, launches: Launche
     predictions: list[Prediction] = []
     refusals: list[str] = []
     for ranks in request.predict:
-        size = _size_to_predict(ranks, launches, most_nodes)
+        size = _size_to_predict(ranks, usable[0].size.threads, launches, most_nodes)
         try:
             predictions.append(_predicted(model, size, most_nodes))
         except NotPredictableError as error:
@@ -154,11 +161,12 @@ def _with_predictions(scaling: Scaling, request: ScaleRequest, launches: Launche
     return replace(scaling, model=model.formula, predictions=tuple(predictions), refusals=tuple(refusals))
 
 
-def _size_to_predict(ranks: int, launches: Launches, most_nodes: int) -> Size:
+def _size_to_predict(ranks: int, threads: int, launches: Launches, most_nodes: int) -> Size:
     """Return the size with as many ranks on each node as measured sizes have, or as fit."""
-    own = launches.own
-    per_node = ceil(own.ranks / own.nodes) if most_nodes > 1 else launches.cpus // own.threads
-    return Size(ranks, ceil(ranks / max(1, per_node)), own.threads)
+    per_node = ceil(launches.own.ranks / launches.own.nodes)
+    if most_nodes == 1:
+        per_node = max(1, launches.cpus // threads)
+    return Size(ranks, ceil(ranks / per_node), threads)
 
 
 def _predicted(model: ScalingModel, size: Size, most_nodes: int) -> Prediction:

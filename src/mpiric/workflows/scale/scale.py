@@ -41,7 +41,7 @@ from mpiric.workflows.trials.recorded_runs import recorded_by, recorded_run, rec
 from mpiric.workflows.trials.seeing_mounts import trial_directories
 from mpiric.workflows.trials.step_markers import keep_marks, kept_marks
 
-_BLOCKS = 3  # blocks that fit into the budget if runs end at step markers
+_BLOCKS, _OWN_RUNS = 4, 8  # blocks and runs of the command as it is that fit into the budget
 _LIMIT, _SLACK_S = 5.0, 20.0  # time limit of a recorded run: factor of an untouched one, plus slack
 _BANNER = re.compile(
     r"-{20,}|={20,}|MPI_ABORT|Abort\(|application called MPI_Abort|BAD TERMINATION|srun: |slurmstepd|"
@@ -69,7 +69,7 @@ def scale(request: ScaleRequest, host: Host, narrator: Narrator, runner: Runner 
     """Make a scaling study. Ctrl-C ends the measurements; the answer uses the sizes measured until then."""
     parsed = _parsed(request, host)
     with _open(request, parsed, host, narrator, runner or Runner()) as state:
-        logged = LoggedTrials(trial for trial in state.lab.earlier if trial.phase is Phase.SEARCH)
+        logged = LoggedTrials(_unfinished(state))
         drive(_study(state, parsed, host), state.lab.measure, lambda trial: _report(state, trial), logged)
         failures = {size: _failure(trial) for size, trial in state.runs.failed.items()}
         assert state.observed is not None
@@ -78,8 +78,16 @@ def scale(request: ScaleRequest, host: Host, narrator: Narrator, runner: Runner 
             request, state.launches, state.runs, state.observed, state.recorded, failures, state.notes
         )
         if not state.runs.interrupted:
-            state.log.append("finished", {"result": {}})
+            state.log.append("finished", {"result": {}, "trials": state.lab.count})
         return replace(result, elapsed_s=state.budget.elapsed_s)
+
+
+def _unfinished(state: ScaleState) -> list[Trial]:
+    """Return the trials of an interrupted study; a submitted one has earlier, finished ones in its log."""
+    finished = state.log.read().named("finished")
+    number = finished[-1].get("trials") if finished else 0
+    last = number if isinstance(number, int) else 0
+    return [trial for trial in state.lab.earlier if trial.phase is Phase.SEARCH and trial.number > last]
 
 
 def dry_run(request: ScaleRequest, host: Host) -> list[str]:
@@ -168,12 +176,12 @@ def _mark_options(state: ScaleState, parsed: ParsedJob, host: Host) -> MarkOptio
     situation = known_situation(parsed, host, EVERYTHING)
     launches = launches_of(request, situation, host)
     relative = (1.0 if request.weak else max(1.0, launches.own.cores / s.cores) for s in launches.sizes())
-    run_s = request.budget_s / (_BLOCKS * max(1.0, sum(relative)))
+    run_s = request.budget_s / (_BLOCKS * sum(relative) + _OWN_RUNS)
     return MarkOptions(
         WHOLE_RUNS * run_s,
         length_s=request.length_s,
         named=request.mark,
-        fixed=kept_marks(state.log.read()),
+        fixed=kept_marks(state.log.read()) if _unfinished(state) else None,
         required=request.mark is not None,
         any_size=True,
     )
@@ -186,9 +194,9 @@ def _record_two(state: ScaleState, host: Host) -> Plan[None]:
     assert observed is not None
     if observed.recorded:
         state.recorded[launches.own] = observed.recorded[-1]
-    measured = sorted(
-        (size for size in runs.times if size.threads == launches.own.threads), key=lambda size: size.cores
-    )
+    threads = {size.threads for size in runs.times}
+    chosen = launches.own.threads if launches.own.threads in threads else min(threads, default=1)
+    measured = sorted((size for size in runs.times if size.threads == chosen), key=lambda size: size.cores)
     if len(measured) < 2:
         return
     points = [(size.cores, time_of(runs.times[size]).value) for size in measured]
@@ -204,6 +212,9 @@ def _record_two(state: ScaleState, host: Host) -> Plan[None]:
             run = recorded_run(launches.configuration(size), recorder, directory, limit_s, early_end)
             trial = yield replace(run, situation=launches.situation_at(size))
             state.recorded[size] = recorded_by(trial, state.lab, directory)
+        except KeyboardInterrupt:
+            runs.interrupted = True
+            return
         except (MpiricError, OSError) as error:
             why = error.message if isinstance(error, MpiricError) else str(error.strerror)
             state.notes.append(f"{size} was not recorded, so that causes are not shown: {why}")

@@ -64,8 +64,9 @@ class Launches:
 
     @property
     def cpus(self) -> int:
-        """Return the number of CPUs of a node."""
-        return self.situation.cpus_per_node
+        """Return the number of cores of a node that the job may use; its CPUs if cores are unknown."""
+        machine = self.situation.machine
+        return min(self.situation.cpus_per_node, len(machine.usable_cores) or self.situation.cpus_per_node)
 
     @property
     def _per_node(self) -> int:

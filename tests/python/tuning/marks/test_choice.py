@@ -7,7 +7,14 @@ from hypothesis import strategies as st
 from tests.support.paces import key, key_pace, run_pace, steps
 
 from mpiric.model.pace import RankPace, RunPace
-from mpiric.tuning.marks.choice import choose_key, is_collective, is_even, is_send, without_places
+from mpiric.tuning.marks.choice import (
+    at_any_size,
+    choose_key,
+    is_collective,
+    is_even,
+    is_send,
+    without_places,
+)
 
 INNER = key("MPI_Allreduce", "app+0x10")
 STEP = key("MPI_Allreduce", "app+0x20")
@@ -131,3 +138,22 @@ def test_sends_are_known_by_name(function):
 def test_polls_waits_and_receives_are_never_marks(function):
     assert not is_send(function)
     assert not is_collective(function)
+
+
+def test_a_collective_of_all_ranks_counts_steps_at_any_size():
+    pace = at_any_size(run_pace({key(): steps(100, 0.1)}, 10.0))
+    assert [calls.key for calls in pace.ranks[0].keys] == [key(ranks=0)]
+
+
+def test_a_call_site_that_parts_of_the_ranks_use_counts_no_steps_at_another_size():
+    of_all, of_part = key(), key(ranks=2)
+    assert at_any_size(run_pace({of_all: steps(100, 0.1), of_part: steps(9, 1.0)}, 10.0)).ranks[0].keys == ()
+
+
+def test_sends_count_no_steps_at_another_size():
+    assert at_any_size(run_pace({key("MPI_Send"): steps(100, 0.1)}, 10.0)).ranks[0].keys == ()
+
+
+def test_a_key_of_any_size_is_a_step_marker():
+    choice = choose_key(at_any_size(run_pace({key(): steps(100, 0.1)}, 10.0)))
+    assert choice.key == key(ranks=0)

@@ -31,7 +31,7 @@ _STUDENT_T = (
     2.145,
 )
 _NORMAL = 1.96
-_BEND = 0.8  # efficiency of additional cores below which the curve bends
+_BEND = 0.8  # efficiency of a doubling of the cores below which the curve bends
 _EQUAL = 0.02  # times closer than this are not distinguished
 
 
@@ -80,21 +80,16 @@ def reference_size(times: Times) -> Size:
     return min(times, key=lambda size: (size.cores, size))
 
 
-def marginal_efficiency(small: tuple[int, float], large: tuple[int, float], *, is_weak: bool) -> float:
-    """Return the efficiency of the larger of two sizes (cores, seconds) relative to the smaller."""
-    gain = small[1] / large[1]
-    return gain if is_weak else gain * small[0] / large[0]
-
-
 def bend_of(points: Sequence[tuple[int, float]], *, is_weak: bool) -> tuple[int, int] | None:
     """Return the indices of the two successive sizes between which the curve bends; None if it does not.
 
     ``points`` are cores and seconds in ascending order of cores.
     """
     for index, (small, large) in enumerate(pairwise(points)):
-        # A step of less than a factor of two is judged as if it were one.
+        gain = small[1] / large[1]
+        efficiency = gain if is_weak else gain * small[0] / large[0]
         doublings = max(log(large[0] / small[0]) / log(2), 0.1)
-        if marginal_efficiency(small, large, is_weak=is_weak) ** (1 / doublings) < _BEND:
+        if efficiency ** (1 / doublings) < _BEND:  # as if the cores were doubled
             return index, index + 1
     return None
 

@@ -27,14 +27,24 @@ _MOST_REFINED = 2  # number of blocks after which a size may be added
 class SizeRuns:
     """Runs of all sizes so far."""
 
-    times: dict[Size, dict[int, float]] = field(default_factory=lambda: defaultdict(dict))
+    undisturbed: dict[Size, dict[int, float]] = field(default_factory=lambda: defaultdict(dict))
+    disturbed: dict[Size, dict[int, float]] = field(default_factory=lambda: defaultdict(dict))
     walls_s: dict[Size, float] = field(default_factory=dict)  # longest run of a size
     failed: dict[Size, Trial] = field(default_factory=dict)
     left_out: dict[Size, str] = field(default_factory=dict)  # sizes that do not fit into the budget
     splits: dict[Size, Trial] = field(default_factory=dict)  # last successful trial
     core_s: float = 0.0  # core-seconds of all runs
-    disturbed: int = 0  # number of runs from which other processes took CPUs
     interrupted: bool = False
+
+    @property
+    def times(self) -> dict[Size, dict[int, float]]:
+        """Return the time of each size by block; without disturbed runs if there are enough others."""
+        times = {}
+        for size in {**self.undisturbed, **self.disturbed}:
+            undisturbed = self.undisturbed.get(size, {})
+            is_enough = len(undisturbed) >= _FEWEST_BLOCKS
+            times[size] = undisturbed if is_enough else {**undisturbed, **self.disturbed.get(size, {})}
+        return times
 
     def expected_s(self, size: Size, *, is_weak: bool) -> float:
         """Return the expected wall time: of the size, else of the nearest one, more for fewer cores."""
@@ -82,7 +92,7 @@ def measure_sizes(
                 return
             budget.spend(trial.runs)
             _enter(runs, size, block, trial)
-        if not any(block in times for times in runs.times.values()):
+        if not any(block in times for times in (*runs.undisturbed.values(), *runs.disturbed.values())):
             break
         if block < _MOST_REFINED and (added := _size_at_bend(runs, refine, is_weak=is_weak)):
             sizes.append(added)
@@ -90,9 +100,9 @@ def measure_sizes(
 
 def _enter(runs: SizeRuns, size: Size, block: int, trial: Trial) -> None:
     runs.core_s += size.cores * trial.wall_s
-    runs.disturbed += trial.disturbed
     if trial.outcome is Outcome.OK and trial.objective is not None and trial.objective > 0:
-        runs.times[size][block] = trial.objective
+        times = runs.disturbed if trial.disturbed else runs.undisturbed
+        times[size][block] = trial.objective
         runs.walls_s[size] = max(trial.wall_s, runs.walls_s.get(size, 0.0))
         runs.splits[size] = trial
     elif trial.outcome is not Outcome.INTERRUPTED:

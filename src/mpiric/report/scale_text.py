@@ -57,8 +57,6 @@ def _table(scaling: Scaling) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     columns["core-hours"] = [f"{result.core_hours:.3g}" for result in results]
     if scaling.unit == "step" and any(result.whole_s is not None for result in results):
         columns["whole run"] = [show_duration(result.whole_s or 0.0) for result in results]
-    if any(result.oversubscribed for result in results):
-        columns["CPUs"] = ["oversubscribed" if result.oversubscribed else "" for result in results]
     return tuple(columns), list(zip(*columns.values(), strict=True))
 
 
@@ -71,6 +69,11 @@ def _interval(interval: Interval) -> str:
 def _sentences(scaling: Scaling) -> list[str]:
     """Return the bend, its causes, and the predictions or the reasons why there are none."""
     lines = [scaling.bend] if scaling.bend else []
+    lines += [
+        f"{result.size}: oversubscribed, more ranks and threads than cores"
+        for result in scaling.results
+        if result.oversubscribed
+    ]
     if len(scaling.results) > 1 and not scaling.bend:
         lines.append("the curve does not bend between the measured sizes")
     if scaling.factors:

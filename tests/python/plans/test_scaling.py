@@ -1,5 +1,6 @@
 """Blocks of a scaling study, answered by curves."""
 
+from dataclasses import replace
 from math import exp
 from random import Random
 
@@ -142,3 +143,25 @@ def test_a_run_of_fewer_ranks_gets_more_time():
 
     drive(measure_sizes(SIZES, SizeRuns(walls_s={Size(8): 1.0}), make_run, Budget()), measure)
     assert limits["1"] > limits["8"]
+
+
+def test_disturbed_runs_do_not_count_beside_three_others():
+    lab = CurveLab(ideal, noise=0.02)
+
+    def measure(run):
+        trial = lab.measure(run)
+        return replace(trial, objective=3 * trial.objective, disturbed=True) if run.pair == 1 else trial
+
+    runs = SizeRuns(walls_s={Size(8): 1.0})
+    drive(measure_sizes(SIZES, runs, make_run, Budget()), measure)
+    assert all(1 not in times for times in runs.times.values())
+
+
+def test_where_all_runs_are_disturbed_they_count():
+    runs = SizeRuns(walls_s={Size(8): 1.0})
+
+    def measure(run):
+        return replace(CurveLab(ideal).measure(run), disturbed=True)
+
+    drive(measure_sizes(SIZES, runs, make_run, Budget()), measure)
+    assert runs.times[Size(8)] == {0: 1.0, 1: 1.0, 2: 1.0}

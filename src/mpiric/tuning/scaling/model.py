@@ -122,8 +122,8 @@ def fit_model(points: Sequence[Point], *, is_weak: bool) -> ScalingModel:
     points = tuple(sorted(points, key=lambda point: point.cores))
     if len(points) < _FEWEST:
         raise NotPredictableError(
-            f"a model needs at least {_FEWEST} sizes with one thread count and a CPU for each thread, "
-            f"and {len(points)} were measured"
+            f"a model needs at least {_FEWEST} sizes with the same number of threads and a CPU for each "
+            f"thread, not {len(points)}"
         )
     functions = WEAK if is_weak else STRONG
     required = "compute" if is_weak else "compute/p"

@@ -58,8 +58,8 @@ def answer_of(
     )
     if observed.marks_why:
         scaling = replace(scaling, notes=(*scaling.notes, f"whole runs: {observed.marks_why}"))
-    if runs.disturbed:
-        disturbed = f"{counted(runs.disturbed, 'run')} disturbed by other processes: the times are uncertain"
+    if number := sum(map(len, runs.disturbed.values())):
+        disturbed = f"other processes disturbed {counted(number, 'run')}, which count only where others lack"
         scaling = replace(scaling, notes=(*scaling.notes, disturbed))
     scaling = _with_bend(scaling, launches, recorded)
     scaling = _with_predictions(scaling, request, launches, runs)
@@ -120,8 +120,6 @@ def _with_bend(scaling: Scaling, launches: Launches, recorded: Mapping[Size, Rec
             f"the curve bends between {small.size} and {large.size}: the larger size has "
             f"{efficiency:.0%} of the efficiency of the smaller"
         )
-        if large.oversubscribed:
-            sentence += "; it has more ranks and threads than CPUs"
     known = [result for result in curve if result.size in factors]
     if len(known) < 2:
         return replace(scaling, bend=sentence)

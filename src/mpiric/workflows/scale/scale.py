@@ -175,7 +175,8 @@ def _mark_options(state: ScaleState, parsed: ParsedJob, host: Host) -> MarkOptio
     request = state.request
     situation = known_situation(parsed, host, EVERYTHING)
     launches = launches_of(request, situation, host)
-    relative = (1.0 if request.weak else max(1.0, launches.own.cores / s.cores) for s in launches.sizes())
+    sizes = [size for size in launches.sizes() if not launches.why_not(size)]
+    relative = (1.0 if request.weak else max(1.0, launches.own.cores / size.cores) for size in sizes)
     run_s = request.budget_s / (_BLOCKS * sum(relative) + _OWN_RUNS)
     return MarkOptions(
         WHOLE_RUNS * run_s,

@@ -23,7 +23,7 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.run import Run
 from mpiric.model.scaling import Size
 from mpiric.model.trial import Outcome, Phase, Trial
-from mpiric.plans.scaling import SizeRuns, measure_sizes
+from mpiric.plans.scaling import SizeRuns, SizesToMeasure, measure_sizes
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.scaling.estimates import standard_error, time_of
 from mpiric.tuning.scaling.model import NotPredictableError, Point, fit_model
@@ -114,10 +114,8 @@ def predicted(case: Case, sizes: Sequence[int], noise: float, seed: int) -> list
         return Run(Configuration.of({"ranks": str(size.ranks)}), Phase.SEARCH, block, limit_s)
 
     runs = SizeRuns(walls_s={Size(sizes[-1]): case.curve(sizes[-1])})
-    study = measure_sizes(
-        [Size(ranks) for ranks in sizes], runs, make_run, Budget(), is_weak=case.is_weak, seed=seed
-    )
-    drive(study, lab)
+    study = [Size(ranks) for ranks in sizes], make_run, Budget(), case.is_weak
+    drive(measure_sizes(SizesToMeasure(*study, seed=seed), runs), lab)
     points = [
         Point(size.cores, time_of(times).value, standard_error(times)) for size, times in runs.times.items()
     ]

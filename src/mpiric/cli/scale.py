@@ -163,7 +163,7 @@ def _numbers(_: click.Context, parameter: click.Parameter, value: str | None) ->
 )
 @command_line
 def command(command_line: tuple[str, ...], store: Path | None, **options: Any) -> int:
-    """Measure how CMD scales with the number of ranks, and recommend a size.
+    """Measure how CMD scales, and recommend a number of ranks.
 
     CMD runs at several sizes in randomised blocks, to a step marker where one is found. The answer has the
     time, speedup and efficiency of each size, where the curve bends and why, and recommended sizes.

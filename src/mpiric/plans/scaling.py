@@ -58,23 +58,26 @@ class SizeRuns:
 MakeRun = Callable[[Size, int, float], Run]  # size, block and time limit
 
 
-def measure_sizes(
-    sizes: Sequence[Size],
-    runs: SizeRuns,
-    make_run: MakeRun,
-    budget: Budget,
-    *,
-    is_weak: bool = False,
-    refine: Callable[[Size, Size], Size | None] = lambda _small, _large: None,
-    seed: int = 0,
-) -> Plan[None]:
+@dataclass(frozen=True)
+class SizesToMeasure:
+    """Sizes of a study, and how they are run."""
+
+    sizes: Sequence[Size]
+    make_run: MakeRun
+    budget: Budget
+    is_weak: bool = False
+    # Returns a size between two measured ones, None if there is none.
+    refine: Callable[[Size, Size], Size | None] = lambda _small, _large: None
+    seed: int = 0  # of the order of the runs
+
+
+def measure_sizes(study: SizesToMeasure, runs: SizeRuns) -> Plan[None]:
     """Measure the sizes into ``runs``, which holds the wall time of at least one size.
 
-    ``refine`` returns a size between two measured ones, None if there is none. A size that fails is not run
-    again. An interruption ends the measurements.
+    A size that fails is not run again. An interruption ends the measurements.
     """
-    random = Random(seed)  # noqa: S311
-    sizes = list(sizes)
+    budget, is_weak = study.budget, study.is_weak
+    random, sizes = Random(study.seed), list(study.sizes)  # noqa: S311
     for block in range(_MOST_BLOCKS):
         if block >= _FEWEST_BLOCKS and _are_narrow(runs):
             break
@@ -86,7 +89,7 @@ def measure_sizes(
                     runs.left_out[size] = f"a run of about {seconds(expected_s)} does not fit into the budget"
                 continue
             try:
-                trial = yield make_run(size, block, _PATIENCE * expected_s + _SLACK_S)
+                trial = yield study.make_run(size, block, _PATIENCE * expected_s + _SLACK_S)
             except KeyboardInterrupt:
                 runs.interrupted = True
                 return
@@ -94,7 +97,7 @@ def measure_sizes(
             _enter(runs, size, block, trial)
         if not any(block in times for times in (*runs.undisturbed.values(), *runs.disturbed.values())):
             break
-        if block < _MOST_REFINED and (added := _size_at_bend(runs, refine, is_weak=is_weak)):
+        if block < _MOST_REFINED and (added := _size_at_bend(study, runs)):
             sizes.append(added)
 
 
@@ -116,12 +119,10 @@ def _are_narrow(runs: SizeRuns) -> bool:
     )
 
 
-def _size_at_bend(
-    runs: SizeRuns, refine: Callable[[Size, Size], Size | None], *, is_weak: bool
-) -> Size | None:
+def _size_at_bend(study: SizesToMeasure, runs: SizeRuns) -> Size | None:
     """Return a new size between the two sizes where the curve bends; None without a bend."""
     sizes = sorted(runs.times, key=lambda size: size.cores)
     points = [(size.cores, time_of(runs.times[size]).value) for size in sizes]
-    bend = bend_of(points, is_weak=is_weak)
-    size = refine(sizes[bend[0]], sizes[bend[1]]) if bend else None
+    bend = bend_of(points, is_weak=study.is_weak)
+    size = study.refine(sizes[bend[0]], sizes[bend[1]]) if bend else None
     return None if size in sizes or size in runs.failed else size

@@ -9,7 +9,7 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.run import Run
 from mpiric.model.scaling import Size
 from mpiric.model.trial import Outcome, Phase, Trial
-from mpiric.plans.scaling import SizeRuns, measure_sizes
+from mpiric.plans.scaling import SizeRuns, SizesToMeasure, measure_sizes
 from mpiric.tuning.budget import Budget
 
 SIZES = [Size(ranks) for ranks in (1, 2, 4, 8)]
@@ -42,7 +42,7 @@ def make_run(size, block, limit_s):
 def study(lab, budget_s=None, sizes=SIZES, logged=(), **options):
     runs = SizeRuns(walls_s={Size(8): lab.curve(8)})
     budget = Budget(budget_s, clock=lab.clock)
-    plan = measure_sizes(sizes, runs, make_run, budget, **options)
+    plan = measure_sizes(SizesToMeasure(sizes, make_run, budget, **options), runs)
     drive(plan, lab.measure, logged=LoggedTrials(logged))
     return runs
 
@@ -113,7 +113,7 @@ def test_logged_runs_are_not_made_again():
     first = CurveLab(ideal)
     trials = []
     runs = SizeRuns(walls_s={Size(8): 1.0})
-    drive(measure_sizes(SIZES, runs, make_run, Budget()), first.measure, trials.append)
+    drive(measure_sizes(SizesToMeasure(SIZES, make_run, Budget()), runs), first.measure, trials.append)
     second = CurveLab(ideal)
     again = study(second, logged=trials)
     assert second.runs == []
@@ -129,7 +129,7 @@ def test_an_interruption_keeps_the_times():
         return lab.measure(run)
 
     runs = SizeRuns(walls_s={Size(8): 1.0})
-    drive(measure_sizes(SIZES, runs, make_run, Budget()), measure)
+    drive(measure_sizes(SizesToMeasure(SIZES, make_run, Budget()), runs), measure)
     assert runs.interrupted
     assert set(runs.times) == set(SIZES)
 
@@ -141,7 +141,7 @@ def test_a_run_of_fewer_ranks_gets_more_time():
         limits[run.configuration.as_dict()["ranks"]] = run.limit_s
         return CurveLab(ideal).measure(run)
 
-    drive(measure_sizes(SIZES, SizeRuns(walls_s={Size(8): 1.0}), make_run, Budget()), measure)
+    drive(measure_sizes(SizesToMeasure(SIZES, make_run, Budget()), SizeRuns(walls_s={Size(8): 1.0})), measure)
     assert limits["1"] > limits["8"]
 
 
@@ -153,7 +153,7 @@ def test_disturbed_runs_do_not_count_beside_three_others():
         return replace(trial, objective=3 * trial.objective, disturbed=True) if run.pair == 1 else trial
 
     runs = SizeRuns(walls_s={Size(8): 1.0})
-    drive(measure_sizes(SIZES, runs, make_run, Budget()), measure)
+    drive(measure_sizes(SizesToMeasure(SIZES, make_run, Budget()), runs), measure)
     assert all(1 not in times for times in runs.times.values())
 
 
@@ -163,5 +163,5 @@ def test_where_all_runs_are_disturbed_they_count():
     def measure(run):
         return replace(CurveLab(ideal).measure(run), disturbed=True)
 
-    drive(measure_sizes(SIZES, runs, make_run, Budget()), measure)
+    drive(measure_sizes(SizesToMeasure(SIZES, make_run, Budget()), runs), measure)
     assert runs.times[Size(8)] == {0: 1.0, 1: 1.0, 2: 1.0}

@@ -41,7 +41,7 @@ def causes_of(
     }
     sentences = {
         "load balance": "ranks have unequal work: some compute longer, and the others wait for them",
-        "waiting": "ranks wait for one another in MPI although their work is equal in sum (serialisation)",
+        "waiting": "ranks wait in MPI for one another or for late messages (serialisation)",
         "transfer": "messages take a larger share of the time: transfer between ranks",
         "computing": _computing(small.size, large.size, before, after, is_weak=is_weak),
     }

@@ -22,7 +22,7 @@ from mpiric.model.run import Plan, Run
 from mpiric.model.scaling import Scaling, Size
 from mpiric.model.situation import EVERYTHING
 from mpiric.model.trial import Outcome, Phase, Trial
-from mpiric.plans.scaling import SizeRuns, measure_sizes
+from mpiric.plans.scaling import SizeRuns, SizesToMeasure, measure_sizes
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.objective import Objective
 from mpiric.tuning.scaling.estimates import bend_of, time_of
@@ -163,9 +163,8 @@ def _study(state: ScaleState, parsed: ParsedJob, host: Host) -> Plan[None]:
         situation = launches.situation_at(size)
         return Run(launches.configuration(size), Phase.SEARCH, block, limit_s, situation=situation)
 
-    yield from measure_sizes(
-        sizes, runs, make_run, state.budget, is_weak=request.weak, refine=launches.between
-    )
+    sizes_to_measure = SizesToMeasure(sizes, make_run, state.budget, request.weak, launches.between)
+    yield from measure_sizes(sizes_to_measure, runs)
     if not runs.interrupted:
         yield from _record_two(state, host)
 

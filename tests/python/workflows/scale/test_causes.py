@@ -35,7 +35,7 @@ def test_unequal_work():
 
 def test_the_largest_loss_comes_first():
     first, second = causes(0.4, transfer=0.8, serialisation=0.5)
-    assert first.startswith("ranks wait for one another")
+    assert first.startswith("ranks wait in MPI")
     assert second.startswith("messages")
 
 

@@ -10,6 +10,7 @@ from mpiric import launchers
 from mpiric.host.host import Host
 from mpiric.host.processes.early_end import after
 from mpiric.host.processes.execution import Runner
+from mpiric.host.secrets import masked
 from mpiric.lab.failures import failure_cause_of
 from mpiric.lab.judge import Judge
 from mpiric.lab.lab import Lab, LoggedTrials, drive
@@ -120,7 +121,7 @@ def _open(
     """Open the log, new or of the study to resume, and prepare the lab."""
     store, identity = Store(request.store), f"scale-{job_identity(parsed.job)}"
     if request.into is not None:
-        log = Store.part(request.into, job=identity, command=list(request.argv))
+        log = Store.part(request.into, job=identity, command=list(masked(request.argv)))
     elif request.resume:
         log = store.resume(store.latest(identity).path)
     else:

@@ -166,3 +166,10 @@ def test_the_figure_is_svg_and_pdf(study):
     assert pdf.startswith(b"%PDF-1.4")
     start = int(pdf.split(b"startxref\n")[1].split(b"\n")[0])
     assert pdf[start : start + 4] == b"xref"
+
+
+def test_a_submitted_study_that_has_ended_is_made_anew(study, tmp_path):
+    study(into=tmp_path / "submitted")
+    runner = ScriptedRunner(ranks=(rank(0), rank(1)), settings=SLOW_ON_ONE)
+    assert sum(result.blocks for result in study(runner=runner, into=tmp_path / "submitted").results) == 6
+    assert len(runner.launches) > 6

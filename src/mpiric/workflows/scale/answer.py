@@ -100,16 +100,10 @@ def _results(
     return tuple(results)
 
 
-def curve_of(results: Sequence[SizeResult], own_threads: int) -> list[SizeResult]:
-    """Return the sizes with the user's number of threads, else with the smallest measured number."""
-    threads = {result.size.threads for result in results}
-    chosen = own_threads if own_threads in threads else min(threads)
-    return [result for result in results if result.size.threads == chosen]
-
-
 def _with_bend(scaling: Scaling, launches: Launches, recorded: Mapping[Size, Recorded]) -> Scaling:
     """Add where the curve bends, and the causes if two sizes were recorded."""
-    curve = curve_of(scaling.results, launches.own.threads)
+    results = {result.size: result for result in scaling.results}
+    curve = [results[size] for size in launches.curve(results)]
     factors = {size: factors_of(size, run) for size, run in recorded.items()}
     bend = bend_of([(r.size.cores, r.time_s.value) for r in curve], is_weak=scaling.is_weak)
     sentence = ""
@@ -135,7 +129,8 @@ def _nearest(results: Sequence[SizeResult], wanted: SizeResult) -> SizeResult:
 
 def _with_predictions(scaling: Scaling, request: ScaleRequest, launches: Launches, runs: SizeRuns) -> Scaling:
     """Add the model, and the predicted times or the reasons why there are none."""
-    curve = curve_of(scaling.results, launches.own.threads)
+    results = {result.size: result for result in scaling.results}
+    curve = [results[size] for size in launches.curve(results)]
     usable = [result for result in curve if not result.oversubscribed]
     across = [result for result in usable if result.size.nodes > 1]
     usable = across if len(across) >= 3 else usable

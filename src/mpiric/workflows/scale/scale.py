@@ -195,9 +195,7 @@ def _record_two(state: ScaleState, host: Host) -> Plan[None]:
     assert observed is not None
     if observed.recorded:
         state.recorded[launches.own] = observed.recorded[-1]
-    threads = {size.threads for size in runs.times}
-    chosen = launches.own.threads if launches.own.threads in threads else min(threads, default=1)
-    measured = sorted((size for size in runs.times if size.threads == chosen), key=lambda size: size.cores)
+    measured = launches.curve(runs.times)
     if len(measured) < 2:
         return
     points = [(size.cores, time_of(runs.times[size]).value) for size in measured]

@@ -116,6 +116,13 @@ class Launches:
             middle -= middle % max(1, ceil(large.ranks / large.nodes))
         return self.of_ranks(middle, small.threads) if small.ranks < middle < large.ranks else None
 
+    def curve(self, sizes: Iterable[Size]) -> list[Size]:
+        """Return the sizes with the user's number of threads, else the smallest, in order of cores."""
+        sizes = list(sizes)
+        threads = {size.threads for size in sizes}
+        chosen = self.own.threads if self.own.threads in threads else min(threads, default=1)
+        return sorted((size for size in sizes if size.threads == chosen), key=lambda size: size.cores)
+
     def configuration(self, size: Size) -> Configuration:
         """Return the configuration that identifies the runs of a size in the log."""
         values = {"ranks": str(size.ranks)}

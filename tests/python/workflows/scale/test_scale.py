@@ -1,9 +1,11 @@
 """Complete scaling studies on a recorded machine of two CPUs, with a scripted runner."""
 
+import io
 import json
 from dataclasses import dataclass
 
 import pytest
+from rich.console import Console
 from tests.support.recorded_tune import MACHINE, PROGRAM, rank
 from tests.support.replay_host import ReplayHost
 from tests.support.scripted_runner import Behaviour, ScriptedRunner
@@ -13,7 +15,7 @@ from mpiric.model.narrator import Silence
 from mpiric.model.scaling import Size
 from mpiric.model.trial import Outcome
 from mpiric.report.scale_figure import as_pdf, as_svg, scaling_shapes
-from mpiric.report.scale_text import proposal_text, scaling_csv, scaling_html, scaling_json
+from mpiric.report.scale_text import print_scaling, proposal_text, scaling_csv, scaling_html, scaling_json
 from mpiric.workflows.scale.request import ScaleRequest
 from mpiric.workflows.scale.scale import dry_run, scale
 
@@ -173,3 +175,12 @@ def test_a_submitted_study_that_has_ended_is_made_anew(study, tmp_path):
     runner = ScriptedRunner(ranks=(rank(0), rank(1)), settings=SLOW_ON_ONE)
     assert sum(result.blocks for result in study(runner=runner, into=tmp_path / "submitted").results) == 6
     assert len(runner.launches) > 6
+
+
+def test_the_terminal_shows_sizes_and_recommendations(study):
+    console = Console(file=io.StringIO(), width=110)
+    print_scaling(study(), console)
+    text = console.file.getvalue()
+    assert "95%  ██████████" in text
+    assert "fastest: 2 ranks (speedup 1.9)" in text
+    assert "the curve does not bend between the measured sizes" in text

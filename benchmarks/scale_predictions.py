@@ -2,8 +2,8 @@
 
 No program runs: the plan of a scaling study is answered by curves of known mechanisms with noise, by seed.
 Sizes up to 16 or 32 cores are measured, and twice and four times as many are predicted. In further cases the
-mechanism changes between the measured sizes; these have to be refused. With ``--programs`` the curves are
-those that `mpiric scale --json` has written.
+mechanism changes between the measured sizes; these have to be refused. ``--programs`` adds curves
+of measured programs.
 """
 
 import json

@@ -53,8 +53,8 @@ _MOST = 1 << 24
 
 
 def _numbers(_: click.Context, parameter: click.Parameter, value: str | None) -> tuple[int, ...]:
-    words = [word for word in (value or "").split(",") if word]
-    numbers = [number_of(word) for word in words]
+    parts = [word for word in (value or "").split(",") if word]
+    numbers = [number_of(word) for word in parts]
     if not all(0 < number <= _MOST for number in numbers):
         name = parameter.opts[0]
         raise MpiricError(

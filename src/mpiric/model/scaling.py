@@ -87,10 +87,10 @@ class Scaling:
     argv: tuple[str, ...]
     unit: str  # "step" or "run"
     is_weak: bool
-    results: tuple[SizeResult, ...]  # in ascending order of cores
+    results: tuple[SizeResult, ...]  # measured sizes in ascending order of cores
     failed: tuple[tuple[Size, str], ...] = ()  # sizes without a time, each with the reason
-    bend: str = ""  # where the curve bends, "" if it does not
-    factors: tuple[Factors, ...] = ()  # of the two recorded sizes, or empty
+    bend: str = ""  # sentence on the bend of the curve, "" without one
+    factors: tuple[Factors, ...] = ()  # efficiencies of two recorded sizes, or empty
     causes: tuple[str, ...] = ()  # why the curve bends, the largest loss first
     model: str = ""  # formula of the fitted model
     predictions: tuple[Prediction, ...] = ()
@@ -99,4 +99,4 @@ class Scaling:
     notes: tuple[str, ...] = ()
     interrupted: bool = False
     elapsed_s: float = 0.0
-    core_hours: float = 0.0  # of all runs of the study
+    core_hours: float = 0.0  # core-hours of all runs of the study

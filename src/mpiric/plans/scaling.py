@@ -50,7 +50,7 @@ class SizeRuns:
         """Return the expected wall time: of the size, else of the nearest one, more for fewer cores."""
         if size in self.walls_s:
             return self.walls_s[size]
-        nearest = min(self.walls_s, key=lambda known: abs(known.cores - size.cores) / known.cores)
+        nearest = min(self.walls_s, key=lambda other: abs(other.cores - size.cores) / other.cores)
         factor = 1.0 if is_weak else max(1.0, nearest.cores / size.cores)
         return self.walls_s[nearest] * factor
 
@@ -68,7 +68,7 @@ class SizesToMeasure:
     is_weak: bool = False
     # Returns a size between two measured ones, None if there is none.
     refine: Callable[[Size, Size], Size | None] = lambda _small, _large: None
-    seed: int = 0  # of the order of the runs
+    seed: int = 0  # seed of the random order
 
 
 def measure_sizes(study: SizesToMeasure, runs: SizeRuns) -> Plan[None]:
@@ -81,8 +81,8 @@ def measure_sizes(study: SizesToMeasure, runs: SizeRuns) -> Plan[None]:
     for block in range(_MOST_BLOCKS):
         if block >= _FEWEST_BLOCKS and _are_narrow(runs):
             break
-        left = [size for size in sizes if size not in runs.failed and size not in runs.left_out]
-        for size in random.sample(left, len(left)):
+        pending = [size for size in sizes if size not in runs.failed and size not in runs.left_out]
+        for size in random.sample(pending, len(pending)):
             expected_s = runs.expected_s(size, is_weak=is_weak)
             if not budget.fits(expected_s):
                 if size not in runs.times:

@@ -180,8 +180,10 @@ def _pdf_shape(shape: Shape) -> str:
         hole = "" if shape.is_filled else f" 1 1 1 RG {2 * _DOT - 2:g} w {x} {y} m {x} {y} l S"
         return f"{disc}{hole} Q"
     text = shape.text.replace("\\", "\\\\").replace("(", "\\(").replace(")", "\\)")
-    left = shape.x - shape.anchor * 5.5 * len(shape.text)  # mean width of a letter of Helvetica in 11 points
-    return f"BT /F1 11 Tf {_rgb(_INK)} rg {left:.1f} {HEIGHT - shape.y:.1f} Td ({text}) Tj ET"
+    left_x = shape.x - shape.anchor * 5.5 * len(
+        shape.text
+    )  # mean width of a letter of Helvetica in 11 points
+    return f"BT /F1 11 Tf {_rgb(_INK)} rg {left_x:.1f} {HEIGHT - shape.y:.1f} Td ({text}) Tj ET"
 
 
 def _rgb(colour: str) -> str:

@@ -89,7 +89,7 @@ def bend_of(points: Sequence[tuple[int, float]], *, is_weak: bool) -> tuple[int,
         gain = small[1] / large[1]
         efficiency = gain if is_weak else gain * small[0] / large[0]
         doublings = max(log(large[0] / small[0]) / log(2), 0.1)
-        if efficiency ** (1 / doublings) < _BEND:  # as if the cores were doubled
+        if efficiency ** (1 / doublings) < _BEND:  # normalised to a doubling of the cores
             return index, index + 1
     return None
 

@@ -1,11 +1,11 @@
 """Model of the time at sizes that were not run, or the reason why there is none.
 
 The time is a sum of at most three terms with coefficients that are not negative, chosen by cross-validation:
-each measured size is predicted from the others. The terms are a selection of those of Extra-P (A. Calotoiu,
-T. Hoefler, M. Poke, F. Wolf, "Using Automated Performance Modeling to Find Scalability Bugs in Complex
-Codes", SC'13), whose performance model normal form is a sum of c·p^i·log^j(p). Compute/p, serial part and p
-are those of the Universal Scalability Law (N. J. Gunther, "Guerrilla Capacity Planning", Springer 2007): its
-contention and coherency.
+each measured size is predicted from the others. The terms are taken from Extra-P (A. Calotoiu, T. Hoefler,
+M. Poke, F. Wolf, "Using Automated Performance Modeling to Find Scalability Bugs in Complex Codes", SC'13),
+whose performance model normal form is a sum of c·p^i·log^j(p). Compute/p, the serial part and p are also the
+concurrency, contention and coherency of the Universal Scalability Law (N. J. Gunther, "Guerrilla Capacity
+Planning", Springer 2007).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -127,9 +127,9 @@ def fit_model(points: Sequence[Point], *, is_weak: bool) -> ScalingModel:
         )
     functions = WEAK if is_weak else STRONG
     required = "compute" if is_weak else "compute/p"
-    others = [name for name in functions if name != required]
-    most = min(_MOST_TERMS, max(2, len(points) - 2))
-    candidates = [(required, *more) for count in range(most) for more in combinations(others, count)]
+    optional = [name for name in functions if name != required]
+    most_terms = min(_MOST_TERMS, max(2, len(points) - 2))
+    candidates = [(required, *more) for count in range(most_terms) for more in combinations(optional, count)]
     models = sorted(
         (_judged(points, terms, functions) for terms in candidates),
         key=lambda model: (model.cv_error + 0.002 * len(model.terms), model.terms),
@@ -166,10 +166,10 @@ def _judged(
     """Return the model with its errors."""
     errors = []
     for left_out in range(len(points)):
-        rest = [point for at, point in enumerate(points) if at != left_out]
-        if len(rest) < len(terms):
+        remaining = [point for at, point in enumerate(points) if at != left_out]
+        if len(remaining) < len(terms):
             return _Model(terms, inf, inf)
-        coefficients = _fit(rest, terms, functions)
+        coefficients = _fit(remaining, terms, functions)
         predicted = _value(points[left_out].cores, terms, coefficients, functions)
         errors.append(log(predicted / points[left_out].time_s) if predicted > 0 else inf)
     coefficients = _fit(points, terms, functions)
@@ -183,14 +183,14 @@ def _fit(
     """Return the coefficients of least relative error; terms with a negative one are left out in turn."""
     rows = np.array([[functions[name](point.cores) / point.time_s for name in terms] for point in points])
     weights = np.array([1 / max(point.error, 0.005) for point in points])
-    kept = list(range(len(terms)))
+    active = list(range(len(terms)))
     coefficients = np.zeros(len(terms))
-    while kept:
-        solution = np.linalg.lstsq(rows[:, kept] * weights[:, None], weights, rcond=None)[0]
+    while active:
+        solution = np.linalg.lstsq(rows[:, active] * weights[:, None], weights, rcond=None)[0]
         if (solution >= 0).all():
-            coefficients[kept] = solution
+            coefficients[active] = solution
             break
-        kept.pop(int(np.argmin(solution)))
+        active.pop(int(np.argmin(solution)))
     return coefficients
 
 

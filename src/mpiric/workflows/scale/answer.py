@@ -45,7 +45,7 @@ def answer_of(
         raise ProgramFailedError(f"no size could be measured: {reasons}", hint=hint)
     results = _results(request, launches, runs, observed)
     marks = observed.marks
-    own_core_s = sum(trial.wall_s for trial in observed.originals) * launches.own.cores
+    own_core_s = sum(trial.wall_s for trial in observed.originals) * launches.own_size.cores
     scaling = Scaling(
         argv=masked(request.argv),
         unit="step" if marks else "run",
@@ -114,17 +114,19 @@ def _with_bend(scaling: Scaling, launches: Launches, recorded: Mapping[Size, Rec
             f"the curve bends between {small.size} and {large.size}: the larger size has "
             f"{efficiency:.0%} of the efficiency of the smaller"
         )
-    known = [result for result in curve if result.size in factors]
-    if len(known) < 2:
+    recorded_sizes = [result for result in curve if result.size in factors]
+    if len(recorded_sizes) < 2:
         return replace(scaling, bend=sentence)
-    small, large = known[0], known[-1] if bend is None else _nearest(known[1:], curve[bend[1]])
+    small, large = recorded_sizes[0], recorded_sizes[-1]
+    if bend is not None:
+        large = _nearest(recorded_sizes[1:], curve[bend[1]])
     before, after = factors[small.size], factors[large.size]
     causes = causes_of(small, large, before, after, is_weak=scaling.is_weak)
     return replace(scaling, bend=sentence, factors=(before, after), causes=tuple(causes))
 
 
-def _nearest(results: Sequence[SizeResult], wanted: SizeResult) -> SizeResult:
-    return min(results, key=lambda result: abs(result.size.cores - wanted.size.cores))
+def _nearest(results: Sequence[SizeResult], target: SizeResult) -> SizeResult:
+    return min(results, key=lambda result: abs(result.size.cores - target.size.cores))
 
 
 def _with_predictions(scaling: Scaling, request: ScaleRequest, launches: Launches, runs: SizeRuns) -> Scaling:
@@ -156,7 +158,7 @@ def _with_predictions(scaling: Scaling, request: ScaleRequest, launches: Launche
 
 def _size_to_predict(ranks: int, threads: int, launches: Launches, most_nodes: int) -> Size:
     """Return the size with as many ranks on each node as measured sizes have, or as fit."""
-    per_node = ceil(launches.own.ranks / launches.own.nodes)
+    per_node = ceil(launches.own_size.ranks / launches.own_size.nodes)
     if most_nodes == 1:
         per_node = max(1, launches.cpus // threads)
     return Size(ranks, ceil(ranks / per_node), threads)
@@ -191,13 +193,13 @@ def _choices(scaling: Scaling, request: ScaleRequest) -> tuple[Choice, ...]:
 def _within(scaling: Scaling, within_s: float) -> Choice:
     """Return the cheapest size whose whole run ends within the deadline."""
     purpose = f"cheapest within {show_duration(within_s)}"
-    known = [(result, result.whole_s) for result in scaling.results if result.whole_s is not None]
-    if not known:
+    forecasts = [(result, result.whole_s) for result in scaling.results if result.whole_s is not None]
+    if not forecasts:
         why = "the number of steps of a whole run is unknown: give its duration as it is with --length"
         return Choice(purpose, None, why)
-    fitting = [(result, whole_s) for result, whole_s in known if whole_s <= within_s]
+    fitting = [(result, whole_s) for result, whole_s in forecasts if whole_s <= within_s]
     if not fitting:
-        result, whole_s = min(known, key=lambda pair: pair[1])
+        result, whole_s = min(forecasts, key=lambda pair: pair[1])
         why = f"no measured size is fast enough; {result.size} needs {show_duration(whole_s)}"
         return Choice(purpose, None, why)
     result, whole_s = min(fitting, key=lambda pair: pair[0].size.cores * pair[1])

@@ -104,13 +104,13 @@ def dry_run(request: ScaleRequest, host: Host) -> list[str]:
 
 
 def _parsed(request: ScaleRequest, host: Host) -> ParsedJob:
-    """Parse the command at the user's own size. Raises MpiricError for one that has no other size."""
+    """Parse the command at the user's own size. Raises MpiricError if no other size is possible."""
     line = (request.working_directory, request.environment, request.stdin)
     job = launchers.parse_command(request.argv, *line)
     check_job(request, job)
     threads = request.threads[0] if request.threads else 1
-    own = Size(job.ranks or 1, node_count(job, host), threads)
-    argv = sized(request.argv, own) if request.weak else request.argv
+    own_size = Size(job.ranks or 1, node_count(job, host), threads)
+    argv = sized(request.argv, own_size) if request.weak else request.argv
     return parse_job(argv, host, *line)
 
 
@@ -142,10 +142,10 @@ def _study(state: ScaleState, parsed: ParsedJob, host: Host) -> Plan[None]:
     """Observe the command at its own size, measure all sizes, and record two of them."""
     request, lab, runs = state.request, state.lab, state.runs
     state.narrator.phase("As it is")
-    whole = request.to_the_end or bool(request.check_command)
+    is_whole = request.to_the_end or bool(request.check_command)
     how = Observing(
         records=state.log.path / RECORDS,
-        mark_options=None if whole else _mark_options(state, parsed, host),
+        mark_options=None if is_whole else _mark_options(state, parsed, host),
         budget=state.budget,
     )
     observed = state.observed = yield from observe(lab, parsed, host, state.narrator, how)
@@ -155,7 +155,7 @@ def _study(state: ScaleState, parsed: ParsedJob, host: Host) -> Plan[None]:
         lab.judge.at_mark = replace(lab.judge.at_mark, is_any_size=True)
         lab.judge.marks_of_length = None  # the time of a step is compared, without start-up
     launches = state.launches = launches_of(request, observed.situation, host)
-    runs.walls_s[launches.own] = observed.situation.observation.wall_s
+    runs.walls_s[launches.own_size] = observed.situation.observation.wall_s
     sizes = launches.sizes()
     runs.left_out = {size: why for size in sizes if (why := launches.why_not(size))}
     state.narrator.phase("Scaling")
@@ -176,7 +176,7 @@ def _mark_options(state: ScaleState, parsed: ParsedJob, host: Host) -> MarkOptio
     situation = known_situation(parsed, host, EVERYTHING)
     launches = launches_of(request, situation, host)
     sizes = [size for size in launches.sizes() if not launches.why_not(size)]
-    relative = (1.0 if request.weak else max(1.0, launches.own.cores / size.cores) for size in sizes)
+    relative = (1.0 if request.weak else max(1.0, launches.own_size.cores / size.cores) for size in sizes)
     run_s = request.budget_s / (_BLOCKS * sum(relative) + _OWN_RUNS)
     return MarkOptions(
         WHOLE_RUNS * run_s,
@@ -194,14 +194,14 @@ def _record_two(state: ScaleState, host: Host) -> Plan[None]:
     assert launches is not None
     assert observed is not None
     if observed.recorded:
-        state.recorded[launches.own] = observed.recorded[-1]
+        state.recorded[launches.own_size] = observed.recorded[-1]
     measured = launches.curve(runs.times)
     if len(measured) < 2:
         return
     points = [(size.cores, time_of(runs.times[size]).value) for size in measured]
     bend = bend_of(points, is_weak=state.request.weak)
-    wanted = {measured[0], measured[bend[1] if bend else -1]}
-    for size in sorted(wanted - state.recorded.keys()):
+    to_record = {measured[0], measured[bend[1] if bend else -1]}
+    for size in sorted(to_record - state.recorded.keys()):
         wall_s = runs.expected_s(size, is_weak=state.request.weak)
         directory = state.log.path / RECORDS / f"size-{state.lab.count + 1}"
         try:

@@ -22,7 +22,7 @@ _HINT = "for example: mpiric scale --weak -- mpirun -n 8 ./app -nx '{ranks}'"
 
 
 def sized(argv: Iterable[str], size: Size) -> tuple[str, ...]:
-    """Return the arguments with the numbers of a size in place of {ranks}, {nodes} and {threads}."""
+    """Replace {ranks}, {nodes} and {threads} in the arguments by the numbers of a size."""
     values = dict(zip(PLACEHOLDERS, (size.ranks, size.nodes, size.threads), strict=True))
 
     def filled(word: str) -> str:
@@ -57,8 +57,8 @@ class Launches:
 
     request: ScaleRequest
     situation: Situation
-    own: Size  # size of the user's command
-    available_nodes: int  # in the allocation, or named by the command
+    own_size: Size  # size of the user's command
+    available_nodes: int  # number of nodes of the allocation, or named by the command
     states_nodes: bool  # the launch line or the allocation distributes ranks over several nodes
     sets_threads: bool  # the number of threads per rank is set at each size
 
@@ -71,12 +71,16 @@ class Launches:
     @property
     def _per_node(self) -> int:
         """Return the ranks of a full node."""
-        own_per_node = ceil(self.own.ranks / self.own.nodes)
-        return own_per_node if self.own.nodes > 1 else max(own_per_node, self.cpus // self.own.threads, 1)
+        own_per_node = ceil(self.own_size.ranks / self.own_size.nodes)
+        return (
+            own_per_node
+            if self.own_size.nodes > 1
+            else max(own_per_node, self.cpus // self.own_size.threads, 1)
+        )
 
     def of_ranks(self, ranks: int, threads: int) -> Size:
         """Return the size with this number of ranks on as few nodes as the user's command would use."""
-        per_node = max(1, self._per_node * self.own.threads // threads)
+        per_node = max(1, self._per_node * self.own_size.threads // threads)
         nodes = 1 if self.available_nodes == 1 else ceil(ranks / per_node)
         return Size(ranks, nodes, threads)
 
@@ -87,7 +91,7 @@ class Launches:
     def why_not(self, size: Size) -> str:
         """Return why a size cannot be run, "" if it can; the user's own size always can."""
         cpus = self.available_nodes * self.cpus
-        if size.cores <= self.own.cores and size.nodes <= max(self.own.nodes, self.available_nodes):
+        if size.cores <= self.own_size.cores and size.nodes <= max(self.own_size.nodes, self.available_nodes):
             return ""
         if size.nodes > self.available_nodes:
             return f"it needs {size.nodes} nodes, and {self.available_nodes} are available"
@@ -96,14 +100,16 @@ class Launches:
     def sizes(self) -> list[Size]:
         """Return the requested sizes, or powers of two and the user's own size."""
         request, sizes = self.request, []
-        for threads in request.threads or (self.own.threads,):
+        for threads in request.threads or (self.own_size.threads,):
             if request.nodes:
-                per_node = max(1, self._per_node * self.own.threads // threads)
+                per_node = max(1, self._per_node * self.own_size.threads // threads)
                 sizes += [Size(nodes * per_node, nodes, threads) for nodes in request.nodes]
                 continue
-            most = max(self.own.cores, self.available_nodes * self.cpus) // threads
-            powers = [1 << power for power in range(most.bit_length())]
-            chosen = request.ranks or sorted({*powers, *([self.own.ranks] if self.own.ranks <= most else [])})
+            most_ranks = max(self.own_size.cores, self.available_nodes * self.cpus) // threads
+            powers = [1 << power for power in range(most_ranks.bit_length())]
+            chosen = request.ranks or sorted(
+                {*powers, *([self.own_size.ranks] if self.own_size.ranks <= most_ranks else [])}
+            )
             sizes += [self.of_ranks(ranks, threads) for ranks in chosen]
         return list(dict.fromkeys(sizes))
 
@@ -120,7 +126,7 @@ class Launches:
         """Return the sizes with the user's number of threads, else the smallest, in order of cores."""
         sizes = list(sizes)
         threads = {size.threads for size in sizes}
-        chosen = self.own.threads if self.own.threads in threads else min(threads, default=1)
+        chosen = self.own_size.threads if self.own_size.threads in threads else min(threads, default=1)
         return sorted((size for size in sizes if size.threads == chosen), key=lambda size: size.cores)
 
     def configuration(self, size: Size) -> Configuration:
@@ -163,5 +169,5 @@ def launches_of(request: ScaleRequest, situation: Situation, host: Host) -> Laun
     has_threads = bool(request.threads) or situation.is_threaded
     threads = situation.threads_per_rank if has_threads else 1
     states_nodes = available > 1 and (situation.nodes > 1 or bool(stated(job, Meaning.NODES)))
-    own = Size(situation.rank_count, situation.nodes, threads)
-    return Launches(request, situation, own, available, states_nodes, has_threads)
+    own_size = Size(situation.rank_count, situation.nodes, threads)
+    return Launches(request, situation, own_size, available, states_nodes, has_threads)

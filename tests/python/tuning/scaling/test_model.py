@@ -33,8 +33,8 @@ def test_weak_scaling_is_predicted():
 
 def test_the_interval_grows_with_the_distance():
     model = fit_model(points(lambda p: 1 / p + 0.01 * p**-0.3), is_weak=False)
-    near, far = model.predict(32), model.predict(128)
-    assert near.high / near.low < far.high / far.low
+    near, distant = model.predict(32), model.predict(128)
+    assert near.high / near.low < distant.high / distant.low
 
 
 def test_a_prediction_is_repeatable():

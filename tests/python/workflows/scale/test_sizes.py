@@ -17,11 +17,11 @@ from mpiric.workflows.trials.expected import expected_situation
 HOST, OWN = ReplayHost.load(MACHINE), Size(2)
 
 
-def launches(own=OWN, nodes=1, cpus=8, **options):
+def launches(own_size=OWN, nodes=1, cpus=8, **options):
     machine = SimpleNamespace(usable_cores=range(cpus))
     situation = SimpleNamespace(cpus_per_node=cpus, machine=machine)
     request = ScaleRequest(COMMAND, "/", {}, **options)
-    return Launches(request, situation, own, nodes, nodes > 1, sets_threads=False)
+    return Launches(request, situation, own_size, nodes, nodes > 1, sets_threads=False)
 
 
 def test_powers_of_two_and_the_users_own_size():

@@ -37,7 +37,9 @@ def scaled(run_mpiric, mpi, program, *arguments, options=()):
 
 def test_a_step_marker_of_two_ranks_counts_the_steps_of_one(mpi, built, run_mpiric):
     program = built(PROGRAMS / "steps.c")
-    answer = scaled(run_mpiric, mpi, program, ENDLESS, "copy", options=["--budget", "20s"])
+    answer = scaled(
+        run_mpiric, mpi, program, ENDLESS, "copy", options=["--budget", "60s", "--mark", "allreduce"]
+    )
     assert answer["unit"] == "step"
     assert [size["ranks"] for size in answer["sizes"]] == [1, 2]
 
@@ -45,7 +47,7 @@ def test_a_step_marker_of_two_ranks_counts_the_steps_of_one(mpi, built, run_mpir
 def test_whole_runs_of_a_solver(mpi, built, run_mpiric, tmp_path):
     program = built(EXAMPLES / "heat3d/heat3d.c")
     table = tmp_path / "sizes.csv"
-    options = ["--to-the-end", "--budget", "20s", "--csv", table, "--proposal", tmp_path / "proposal"]
+    options = ["--to-the-end", "--budget", "60s", "--csv", table, "--proposal", tmp_path / "proposal"]
     answer = scaled(run_mpiric, mpi, program, "48", "20", options=options)
     assert answer["unit"] == "run"
     assert [factor["size"]["ranks"] for factor in answer["factors"]] == [1, 2]

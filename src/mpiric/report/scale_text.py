@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from mpiric.model.amount import seconds, show_duration
+from mpiric.model.amount import counted, seconds, show_duration
 from mpiric.model.quoting import sh_command
 from mpiric.model.scaling import Interval, Scaling, SizeResult
 from mpiric.report._pages import page
@@ -180,6 +180,12 @@ def proposal_text(scaling: Scaling) -> str:
     efficient = next((c for c in scaling.choices if c.purpose.startswith("efficiency") and c.size), None)
     choice = f" We use {efficient.size} ({efficient.sentence})." if efficient else ""
     bend = f" {scaling.bend[:1].upper()}{scaling.bend[1:]}." if scaling.bend else ""
+    change = (
+        f" and {seconds(last.time_s.value)} on {last.size}, a speedup of {last.speedup.value:.3g} and a "
+        f"parallel efficiency of {last.efficiency.value:.0%}"
+        if last is not first
+        else ""
+    )
     predicted = "".join(
         f" For {p.size} a model of these times predicts {seconds(p.time_s.value)} per {scaling.unit} "
         f"(90 % interval {_interval(p.time_s)})."
@@ -187,8 +193,7 @@ def proposal_text(scaling: Scaling) -> str:
     )
     return (
         f"The {kind} scaling of `{sh_command(scaling.argv)}` was measured with {runs} runs of "
-        f"{len(scaling.results)} sizes in randomised blocks. A {scaling.unit} takes "
-        f"{seconds(first.time_s.value)} on {first.size} and {seconds(last.time_s.value)} on {last.size}, a "
-        f"speedup of {last.speedup.value:.3g} and a parallel efficiency of {last.efficiency.value:.0%} "
-        f"(figure; bars are 95 % confidence intervals).{bend}{predicted}{choice}\n"
+        f"{counted(len(scaling.results), 'size')} in randomised blocks. A {scaling.unit} takes "
+        f"{seconds(first.time_s.value)} on {first.size}{change} (figure; bars are 95 % confidence intervals)."
+        f"{bend}{predicted}{choice}\n"
     )

@@ -27,14 +27,13 @@ from mpiric.cli._progress import Progress
 from mpiric.cli._submitting import refuse_unsubmitted, run_submitted, submit_options
 from mpiric.cli._terminal import stdout_console
 from mpiric.host.facts.local import LocalHost
-from mpiric.host.owned_files import write_whole as write_bytes
+from mpiric.host.owned_files import write_text, write_whole
 from mpiric.model.amount import number_of, parse_duration
 from mpiric.model.errors import ExitCode, MpiricError, writing
 from mpiric.model.scaling import Scaling
 from mpiric.report.scale_figure import as_pdf, as_svg, scaling_shapes
 from mpiric.report.scale_text import print_scaling, proposal_text, scaling_csv, scaling_html, scaling_json
-from mpiric.tuning.files import write_whole
-from mpiric.tuning.marks.named import parse_mark
+from mpiric.tuning.marks.choice import parse_mark
 from mpiric.tuning.store.store import Store, make_directory
 from mpiric.workflows.scale.request import ScaleRequest
 from mpiric.workflows.scale.scale import dry_run, scale
@@ -230,10 +229,10 @@ def _write(scaling: Scaling, options: dict[str, Any]) -> None:
         texts[directory / "scaling.md"] = proposal_text(scaling)
         texts[directory / "scaling.svg"] = as_svg(shapes)
     for path, text in texts.items():
-        print(f"wrote {write_whole(path, text)}", file=sys.stderr)
+        print(f"wrote {write_text(path, text)}", file=sys.stderr)
     if directory is not None:
         with writing(directory / "scaling.pdf", "name another directory"):
-            write_bytes(directory / "scaling.pdf", as_pdf(shapes))
+            write_whole(directory / "scaling.pdf", as_pdf(shapes))
         print(f"wrote {directory / 'scaling.pdf'}", file=sys.stderr)
 
 

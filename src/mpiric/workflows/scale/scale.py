@@ -149,13 +149,12 @@ def _study(state: ScaleState, parsed: ParsedJob, host: Host) -> Plan[None]:
         budget=state.budget,
     )
     observed = state.observed = yield from observe(lab, parsed, host, state.narrator, how)
-    lab.situation = observed.situation
     if observed.marks is not None and lab.judge.at_mark is not None:
         keep_marks(state.log, observed.marks)
         lab.judge.at_mark = replace(lab.judge.at_mark, is_any_size=True)
         lab.judge.marks_of_length = None  # the time of a step is compared, without start-up
-    launches = state.launches = launches_of(request, observed.situation, host)
-    runs.walls_s[launches.own_size] = observed.situation.observation.wall_s
+    launches = state.launches = launches_of(request, lab.situation, host)
+    runs.walls_s[launches.own_size] = lab.situation.observation.wall_s
     sizes = launches.sizes()
     runs.left_out = {size: why for size in sizes if (why := launches.why_not(size))}
     state.narrator.phase("Scaling")
@@ -205,7 +204,7 @@ def _record_two(state: ScaleState, host: Host) -> Plan[None]:
         wall_s = runs.expected_s(size, is_weak=state.request.weak)
         directory = state.log.path / RECORDS / f"size-{state.lab.count + 1}"
         try:
-            recorder = recorder_for(observed.situation, host)
+            recorder = recorder_for(launches.situation, host)
             early_end = after(wall_s) if observed.marks else None
             limit_s = _LIMIT * wall_s + _SLACK_S
             run = recorded_run(launches.configuration(size), recorder, directory, limit_s, early_end)

@@ -24,9 +24,9 @@ from mpiric.model.run import Run
 from mpiric.model.scaling import Size
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.plans.scaling import SizeRuns, SizesToMeasure, measure_sizes
+from mpiric.statistics.scaling_estimates import standard_error, time_of
+from mpiric.statistics.scaling_model import NotPredictableError, Point, fit_model
 from mpiric.tuning.budget import Budget
-from mpiric.tuning.scaling.estimates import standard_error, time_of
-from mpiric.tuning.scaling.model import NotPredictableError, Point, fit_model
 
 Curve = Callable[[int], float]  # cores → seconds
 _NOISES = (0.005, 0.02)

@@ -11,8 +11,7 @@ from mpiric.model.amount import counted, show_duration
 from mpiric.model.errors import ProgramFailedError
 from mpiric.model.scaling import Choice, Interval, Prediction, Scaling, Size, SizeResult
 from mpiric.plans.scaling import SizeRuns
-from mpiric.tuning.marks.split import forecast_s
-from mpiric.tuning.scaling.estimates import (
+from mpiric.statistics.scaling_estimates import (
     bend_of,
     fastest_of,
     gain_of,
@@ -21,7 +20,8 @@ from mpiric.tuning.scaling.estimates import (
     standard_error,
     time_of,
 )
-from mpiric.tuning.scaling.model import NotPredictableError, Point, ScalingModel, fit_model
+from mpiric.statistics.scaling_model import NotPredictableError, Point, ScalingModel, fit_model
+from mpiric.tuning.marks.split import forecast_s
 from mpiric.workflows.scale.causes import causes_of, factors_of
 from mpiric.workflows.scale.request import ScaleRequest
 from mpiric.workflows.scale.sizes import Launches

@@ -24,9 +24,9 @@ from mpiric.model.scaling import Scaling, Size
 from mpiric.model.situation import EVERYTHING
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.plans.scaling import SizeRuns, SizesToMeasure, measure_sizes
+from mpiric.statistics.scaling_estimates import bend_of, time_of
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.objective import Objective
-from mpiric.tuning.scaling.estimates import bend_of, time_of
 from mpiric.tuning.store.store import Store, TuneLog
 from mpiric.workflows.launch.fingerprints import job_identity, program_name
 from mpiric.workflows.launch.node_leftovers import cleaned_nodes

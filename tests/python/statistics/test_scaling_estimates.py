@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from mpiric.model.scaling import Interval, Size
-from mpiric.tuning.scaling.estimates import bend_of, fastest_of, gain_of, interval_of, time_of
+from mpiric.statistics.scaling_estimates import bend_of, fastest_of, gain_of, interval_of, time_of
 
 
 def test_the_interval_of_one_run_is_infinite():

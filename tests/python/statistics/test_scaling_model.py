@@ -4,7 +4,7 @@ from math import log2
 
 import pytest
 
-from mpiric.tuning.scaling.model import NotPredictableError, Point, fit_model
+from mpiric.statistics.scaling_model import NotPredictableError, Point, fit_model
 
 
 def points(curve, sizes=(1, 2, 4, 8, 16)):

@@ -1,1 +1,0 @@
-"""Statistics of scaling studies: intervals, the bend of the curve, models and recommendations."""

@@ -56,7 +56,7 @@ def command(launch_line: tuple[str, ...], hosts: tuple[str, ...], history: bool,
     NUMA node, and messages to several other nodes in turn. A node is reported if it is slower than the other
     nodes of its kind beyond the noise. The exit status is 80 if a node is slow, and 0 otherwise.
 
-    LAUNCHER is a launch line without a program. [default: mpiexec of the first MPI library]
+    LAUNCHER is a launch line without a program. [default: mpiexec on PATH]
     """
     if history:
         return _history(hosts, as_json=as_json)

@@ -5,19 +5,19 @@ others, or lose their CPUs while they compute. Without hardware counters and wit
 open, as long as the ranks make as many calls with as many bytes as the others; otherwise the work is uneven.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from statistics import median
 
 from mpiric.model.profile import RankUse
 from mpiric.model.record import RankRecord, Record
-from mpiric.model.slow_nodes import Slowdown, slow_nodes
+from mpiric.model.slow_nodes import slow_nodes
 from mpiric.profile.cells import counted, fact
 
 _ALIKE = 0.02  # relative difference up to which calls and bytes count as equal
 _NONE = dict.fromkeys(
     (
         *("slow_node_share", "slow_node_low", "slow_node_high", "slow_node_ranks", "slow_node_position"),
-        *("slow_node_cpu", "slow_node_others_cpu", "slow_node_instructions", "slow_node_gain"),
+        *("slow_node_lost_s", "slow_node_others_lost_s", "slow_node_instructions", "slow_node_gain"),
         *("slow_node_same_instructions", "slow_node_loses_cpu", "slow_node_or_work"),
     ),
     0.0,
@@ -34,63 +34,55 @@ def slow_node_numbers(
         by_node.setdefault(places[rank.rank], []).append(rank)
     if len(by_node) < 2 or min(work_s.values()) <= 0:
         return _NONE
-    times = {str(node): [work_s[rank.rank] for rank in mine] for node, mine in by_node.items()}
-    found = next(iter(slow_nodes(times)), None)
-    if found is None:
+    times = {str(node): [work_s[rank.rank] for rank in members] for node, members in by_node.items()}
+    slow = next(iter(slow_nodes(times)), None)
+    if slow is None:
         return _NONE
-    mine = by_node[int(found.node)]
-    others = [rank for node, members in by_node.items() if node != int(found.node) for rank in members]
+    mine = by_node[int(slow.node)]
+    others = [rank for node, members in by_node.items() if node != int(slow.node) for rank in members]
     usual_s = median(work_s[rank.rank] for rank in others)
-    if min(times[found.node]) < usual_s * (1 + found.share / 2):
+    if min(times[slow.node]) < usual_s * (1 + slow.share / 2):
         return _NONE  # only some ranks of the node take longer
-    return {
-        **_NONE,
-        "slow_node_share": found.share,
-        "slow_node_low": max(0.0, found.low),
-        "slow_node_high": found.high,
-        "slow_node_ranks": float(len(mine)),
-        "slow_node_position": float(found.node),
-        "slow_node_gain": _gain(median(times[found.node]), usual_s, ranks),
-        **_causes(found, mine, others, work_s),
-    }
-
-
-def _gain(slow_s: float, usual_s: float, ranks: Sequence[RankUse]) -> float:
-    """Return the share of the run that the others wait for the node."""
     wall_s = max(rank.wall_s for rank in ranks)
-    return min(1.0, (slow_s - usual_s) / wall_s) if wall_s > 0 else 0.0
-
-
-def _causes(
-    found: Slowdown, mine: Sequence[RankRecord], others: Sequence[RankRecord], work_s: Mapping[int, float]
-) -> dict[str, float]:
-    """Return which explanation the record supports; none of them if it shows that the work is uneven."""
-    part = found.share / (1 + found.share)  # share of the node's own time
-
-    def compare(value: Callable[[RankRecord], float]) -> tuple[float, float]:
-        return median(map(value, mine)), median(map(value, others))
-
-    # Time on a CPU relative to the time outside MPI; more than 1 if ranks also wait on their CPUs.
-    own_cpu, others_cpu = compare(
-        lambda rank: (fact(rank, "time.user_us") + fact(rank, "time.system_us")) / 1e6 / work_s[rank.rank]
+    excess_s = median(times[slow.node]) - usual_s
+    uses = {rank.rank: rank for rank in ranks}
+    losses = (_lost_cpu_s(some, uses) for some in (mine, others))
+    lost = [pair for pair in zip(*losses, strict=True) if pair[0] > excess_s / 2 and pair[1] < excess_s / 4]
+    own_count, others_count = (
+        median(fact(rank, "counter.instructions") for rank in some) for some in (mine, others)
     )
-    own_switches, others_switches = compare(
-        lambda rank: fact(rank, "switches.involuntary") / work_s[rank.rank]
-    )
-    own_count, others_count = compare(lambda rank: fact(rank, "counter.instructions"))
-    more_instructions = own_count / others_count if own_count and others_count else 0.0
-    causes = {
-        "slow_node_cpu": min(1.0, own_cpu),
-        "slow_node_others_cpu": min(1.0, others_cpu),
-        "slow_node_instructions": more_instructions,
+    instructions = own_count / others_count if others_count else 0.0
+    has_same_instructions = 0 < instructions < 1 + slow.share / 4
+    is_open = not instructions and len(mine) > 1 and _same_calls(mine, others)
+    return {
+        "slow_node_share": slow.share,
+        "slow_node_low": max(0.0, slow.low),
+        "slow_node_high": slow.high,
+        "slow_node_ranks": float(len(mine)),
+        "slow_node_position": float(slow.node),
+        "slow_node_lost_s": lost[0][0] if lost else 0.0,
+        "slow_node_others_lost_s": lost[0][1] if lost else 0.0,
+        "slow_node_instructions": instructions,
+        "slow_node_gain": min(1.0, excess_s / wall_s),
+        "slow_node_loses_cpu": float(bool(lost)),
+        "slow_node_same_instructions": float(has_same_instructions and not lost),
+        "slow_node_or_work": float(is_open and not lost),
     }
-    is_preempted = 0 < own_cpu <= 1 - part / 2 and own_switches > max(1.0, others_switches)
-    if is_preempted and others_cpu >= 1 - part / 4:
-        return {**causes, "slow_node_loses_cpu": 1.0}
-    if more_instructions:
-        return {**causes, "slow_node_same_instructions": float(more_instructions < 1 + found.share / 4)}
-    is_open = len(mine) > 1 and _same_calls(mine, others)
-    return {**causes, "slow_node_or_work": float(is_open)}
+
+
+def _lost_cpu_s(ranks: Sequence[RankRecord], uses: Mapping[int, RankUse]) -> tuple[float, float]:
+    """Return the time without a CPU, if ranks spin while they wait in MPI, and if they sleep.
+
+    It is 0 if the record has no CPU times.
+    """
+
+    def lost_s(rank: RankRecord, *, sleeps: bool) -> float:
+        on_cpu_s = (fact(rank, "time.user_us") + fact(rank, "time.system_us")) / 1e6
+        use = uses[rank.rank]
+        return max(0.0, use.wall_s - on_cpu_s - use.io_s - use.mpi_s * sleeps) if on_cpu_s else 0.0
+
+    spinning, sleeping = (median(lost_s(rank, sleeps=sleeps) for rank in ranks) for sleeps in (False, True))
+    return spinning, sleeping
 
 
 def _same_calls(mine: Sequence[RankRecord], others: Sequence[RankRecord]) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import datetime, timezone
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from mpiric.host.host import Host
 from mpiric.host.installation.native import native_part
 from mpiric.host.owned_files import append
 from mpiric.lab.render import can_be_written, render
+from mpiric.model.amount import counted
 from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, NotFoundError, ProgramFailedError, writing
@@ -66,10 +68,12 @@ def examine_nodes(request: NodesRequest, host: Host, say: Say) -> NodesReport:
             "this is not an allocation of a scheduler, and no hosts are named",
             hint="mpiric nodes --hosts n1,n2,n3",
         )
-    say(f"measuring {len(hosts)} nodes at once for about 15 s")
+    say(f"measuring {counted(len(hosts), 'node')} at once for about 15 s")
     try:
         return judge_nodes(read_nodes(_measure(hosts, situation, host)), {}, allocation.scheduler)
     except ProgramFailedError as error:
+        if len(hosts) == 1:
+            raise
         say(f"the launch on all nodes failed; starting each of the {len(hosts)} nodes alone")
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             reasons = dict(
@@ -79,15 +83,15 @@ def examine_nodes(request: NodesRequest, host: Host, say: Say) -> NodesReport:
         if not working or len(working) == len(hosts):
             raise error from None
     failed = {name: reason for name, reason in reasons.items() if reason}
-    say(f"measuring {len(working)} nodes at once for about 15 s, without {', '.join(failed)}")
+    say(f"measuring {counted(len(working), 'node')} at once for about 15 s, without {', '.join(failed)}")
     return judge_nodes(read_nodes(_measure(working, situation, host)), failed, allocation.scheduler)
 
 
 def _situation(request: NodesRequest, host: Host) -> Situation:
     """Return the situation of a launch of the probe by the launch line or the first library's launcher."""
-    argv = request.argv
-    if not argv:
-        argv = tuple(library.launcher for library in mpis.find_mpis(host) if library.launcher)[:1]
+    on_path = filter(None, map(host.which, ("mpiexec", "mpirun")))
+    found = (library.launcher for library in mpis.find_mpis(host) if library.launcher)
+    argv = request.argv or tuple(islice(chain(on_path, found), 1))
     if not argv:
         raise NotFoundError(
             "no launcher of an MPI library was found", hint="name one: mpiric nodes -- /path/of/mpiexec"
@@ -139,7 +143,7 @@ def _measure(hosts: Sequence[str], situation: Situation, host: Host) -> str:
         text = printed(trial)
     if trial.outcome is not Outcome.OK:
         line = render(configuration, there, around).shell_line().partition(" nodes ")[0]
-        raise ProgramFailedError(f"{line} failed: {_end(text) or trial.reason}")
+        raise ProgramFailedError(f"{line} failed: {_gist(text) or trial.reason}")
     if len(read_nodes(text)) < len(hosts):
         raise ProgramFailedError(
             f"{len(hosts)} hosts were named, and {len(read_nodes(text))} nodes were measured",
@@ -158,12 +162,13 @@ def _fails(name: str, situation: Situation, host: Host) -> str:
     launch = render(configuration, there, around)
     changes: dict[str, str | None] = {**launch.environment, **dict.fromkeys(launch.unset)}
     done = host.run(launch.argv, environment=changes, timeout_s=_ALONE_S)
-    return "" if done.status == 0 else _end(f"{done.stdout}\n{done.stderr}") or f"exit status {done.status}"
+    return "" if done.status == 0 else _gist(f"{done.stdout}\n{done.stderr}") or f"exit status {done.status}"
 
 
-def _end(text: str) -> str:
-    """Return the last lines of an output in one line."""
-    return " / ".join(line.strip() for line in text.splitlines() if line.strip())[-300:]
+def _gist(text: str) -> str:
+    """Return the beginning of an output in one line, without rules of dashes."""
+    lines = (line.strip() for line in text.splitlines())
+    return " / ".join(line for line in lines if any(map(str.isalnum, line)))[:300]
 
 
 def ledger() -> Path:

@@ -90,7 +90,7 @@ def _table(report: NodesReport) -> Table:
     """Return a row for each node, or of many nodes only for the remarkable ones."""
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     quantities = [name for name in _SHOWN if any(name in node.speeds for node in report.nodes)]
-    for heading in ("node", *(f"{name} ({unit_of(name)})" for name in quantities)):
+    for heading in ("node", *(f"{name}\n{unit_of(name)}" for name in quantities)):
         table.add_column(heading, justify="left" if heading == "node" else "right")
     remarkable = {*report.slow, *(host for entry in report.differences for host in entry.hosts)}
     for node in report.nodes:
@@ -166,7 +166,7 @@ def _history(hosts: tuple[str, ...], *, as_json: bool) -> int:
         print(f"no measurements of {', '.join(hosts) or 'any node'} in {ledger()}")
         return 0
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for heading in ("node", "time (UTC)", *(f"{name} ({unit_of(name)})" for name in _SHOWN), "slow in"):
+    for heading in ("node", "time (UTC)", *(f"{name}\n{unit_of(name)}" for name in _SHOWN), "slow in"):
         table.add_column(heading)
     for row in rows:
         speeds = (row["speeds"].get(name) for name in _SHOWN)

@@ -17,6 +17,7 @@ LEAST = 0.03  # smallest slowdown that is reported
 _TO_SIGMA = 1.4826  # standard deviations per median absolute deviation of normal values
 _OF_A_MEDIAN = pi / 2  # variance of a median relative to that of a mean
 _ALIKE = 0.01  # standard deviation between healthy nodes of one kind: chips differ
+_MANY = 100  # nodes of which one changes the median of all others by too little to matter
 _OF_THE_DEVIATION = 0.37  # efficiency of the median absolute deviation
 
 
@@ -46,19 +47,25 @@ def slow_nodes(
     freedom = _OF_THE_DEVIATION * sum(len(values) - 1 for values in logs.values())
     limit = NormalDist().inv_cdf(1 - false_alarms / comparisons / len(logs))
     uncertain = _student(limit, freedom) / limit  # the deviation itself is known from a few values only
+    everyone = _middle(list(centres.values())) if len(centres) > _MANY else None
     slow = []
     for node, centre in centres.items():
-        peers = [other for name, other in centres.items() if name != node]
-        middle = median(peers)
+        others = everyone or _middle([other for name, other in centres.items() if name != node])
         repeated = max(pooled, _deviation([logs[node]]) / 2)  # few values: its own counts if it is far larger
         within = _OF_A_MEDIAN * (repeated * uncertain) ** 2 / len(logs[node])
-        between = (_TO_SIGMA * median(abs(peer - middle) for peer in peers)) ** 2
-        sigma = sqrt(max(within + _ALIKE**2, between) * (1 + _OF_A_MEDIAN / len(peers)))
+        middle, between = others
+        sigma = sqrt(max(within + _ALIKE**2, between**2) * (1 + _OF_A_MEDIAN / (len(centres) - 1)))
         effect = centre - middle
         if effect > limit * sigma and exp(effect) - 1 >= LEAST:
             ends = (exp(effect - 1.96 * sigma) - 1, exp(effect + 1.96 * sigma) - 1)
             slow.append(Slowdown(node, exp(effect) - 1, *ends))
     return tuple(sorted(slow, key=lambda entry: -entry.share))
+
+
+def _middle(centres: Sequence[float]) -> tuple[float, float]:
+    """Return the median of nodes and the standard deviation between them."""
+    middle = median(centres)
+    return middle, _TO_SIGMA * median(abs(centre - middle) for centre in centres)
 
 
 def _deviation(groups: Iterable[Sequence[float]]) -> float:

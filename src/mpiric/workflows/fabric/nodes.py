@@ -107,7 +107,7 @@ def _situation(request: NodesRequest, host: Host) -> Situation:
     return expected_situation(parsed, host, EVERYTHING)
 
 
-def _on(hosts: Sequence[str], situation: Situation) -> Situation:
+def situation_on(hosts: Sequence[str], situation: Situation) -> Situation:
     """Return the situation of a launch with one rank on each of the hosts."""
     job = situation.job
     dialect = launchers.dialects()[job.dialect]
@@ -135,7 +135,7 @@ def _around(situation: Situation, host: Host) -> tuple[Configuration, Spelling]:
 
 def _measure(hosts: Sequence[str], situation: Situation, host: Host) -> str:
     """Return the output of the probe. Raises ProgramFailedError."""
-    there = _on(hosts, situation)
+    there = situation_on(hosts, situation)
     configuration, around = _around(there, host)
     run = Run(configuration, Phase.OBSERVE, limit_s=_LIMIT_S, probe=PrintingRun(around), situation=there)
     with users_lab(there, host) as lab:
@@ -154,7 +154,7 @@ def _measure(hosts: Sequence[str], situation: Situation, host: Host) -> str:
 
 def _fails(name: str, situation: Situation, host: Host) -> str:
     """Return why a launch on one host fails, "" if it succeeds."""
-    there = _on((name,), situation)
+    there = situation_on((name,), situation)
     configuration, around = _around(there, host)
     (segment,) = there.job.segments
     program = (segment.program[0], "identity")

@@ -12,8 +12,8 @@
 namespace mpiric::probes {
 namespace {
 
-constexpr std::size_t chains = 32;    // independent, so that the units are busy and not their latency
-constexpr int steps = 4000;           // between two reads of the clock, about 30 µs
+constexpr std::size_t chains = 32;  // independent, so that the units are busy and not their latency
+constexpr int steps = 4000;         // between two reads of the clock, about 30 µs
 constexpr double flops = 2.0 * steps * chains;
 
 double block(std::array<double, chains>& values) {

@@ -2,8 +2,8 @@
 //
 // Arithmetic, memory and messages are measured one after the other, each in several passes, so that a short
 // disturbance spoils one pass only. The pairs of the messages follow a round-robin tournament by the circle
-// method: the last rank stays, the others rotate, and after size - 1 rounds each rank has met every other rank
-// once.
+// method: the last rank stays, the others rotate, and after size - 1 rounds each rank has met every other
+// rank once.
 #include "arithmetic.hpp"
 #include "exchange.hpp"
 #include "probe_mpi.hpp"
@@ -56,7 +56,7 @@ int numa_node_of(const std::string& directory) {
     std::error_code ignored;
     for (const auto& entry : std::filesystem::directory_iterator{directory, ignored}) {
         const std::string name = entry.path().filename().string();
-        if (name.starts_with("node") && name.size() > 4 && 
+        if (name.starts_with("node") && name.size() > 4 &&
             name.find_first_not_of("0123456789", 4) == std::string::npos) {
             return std::atoi(name.c_str() + 4);
         }
@@ -110,8 +110,8 @@ std::vector<std::vector<double>> memory_speeds(const Cores& cores, int passes) {
         const long array_bytes = default_array_bytes() / static_cast<long>(cores.numa.size());
         const int limit_ms = static_cast<int>(memory_s * 1e3 * passes);
         threads.emplace_back([=, pus = pus, &mine = speeds[number++]] {
-            mine = memory_passes({.pus = pus, .array_bytes = array_bytes, .repeats = 1'000'000, .limit_ms = limit_ms},
-                                 passes);
+            mine = memory_passes(
+                {.pus = pus, .array_bytes = array_bytes, .repeats = 1'000'000, .limit_ms = limit_ms}, passes);
         });
     }
     threads.clear();  // joins
@@ -120,7 +120,7 @@ std::vector<std::vector<double>> memory_speeds(const Cores& cores, int passes) {
 
 // Partner of a rank in a round of the tournament, or the rank itself if it has none.
 int partner_in(int round, int rank, int size) {
-    const int seats = size + size % 2;  // with an odd number of ranks the last seat is empty
+    const int seats = size + size % 2;  // the last seat is empty if the number of ranks is odd
     const int moving = seats - 1;
     int other = ((2 * round - rank) % moving + moving) % moving;
     if (rank == moving) {

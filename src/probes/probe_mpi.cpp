@@ -71,7 +71,7 @@ int answer(std::string_view question, int argc, char** argv, int thread_level) {
 int main(int argc, char** argv) {
     const std::string_view question = argc > 1 ? argv[1] : "identity";
     constexpr std::array<std::string_view, 5> questions{"identity", "affinity", "pingpong", "fabric",
-                                                         "nodes"};
+                                                        "nodes"};
     if (std::find(questions.begin(), questions.end(), question) == questions.end()) {
         return explain();
     }

@@ -22,8 +22,8 @@ int print_pingpong(const std::vector<std::size_t>& sizes_bytes);
 // memory.
 int print_fabric(const std::vector<std::size_t>& sizes_bytes);
 
-// One line per rank, in rank order, for one rank on each node: arithmetic, memory and messages, each measured in
-// several passes on all nodes at once, and the first characters of files.
+// One line per rank, in rank order, for one rank on each node: arithmetic, memory and messages, each measured
+// in several passes on all nodes at once, and the first characters of files.
 int print_nodes(int passes, const std::vector<std::string>& paths);
 
 // Prints the lines of all ranks in rank order; launchers interleave lines that ranks print themselves.

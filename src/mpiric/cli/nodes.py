@@ -19,7 +19,7 @@ from mpiric.workflows.fabric.nodes import NodesRequest, examine_nodes, keep, led
 
 _SHOWN = ("arithmetic", "slowest core", "memory bandwidth", "latency", "bandwidth")
 _BUSY = 0.7  # load average from which the table of a slow node names it
-_MOST_HOSTS = 8  # in one line
+_MOST_HOSTS = 8  # limit for the hosts in one line
 
 
 def _hosts(_: click.Context, __: click.Parameter, value: str) -> tuple[str, ...]:
@@ -40,7 +40,7 @@ def _hosts(_: click.Context, __: click.Parameter, value: str) -> tuple[str, ...]
     default="",
     metavar="LIST",
     callback=_hosts,
-    help="Nodes to measure, as n1,n2 or n[01-16]. [default: those of LAUNCHER, or of the allocation]",
+    help="Nodes to measure, as n1,n2 or n[01-16]. [default: the hosts of LAUNCHER, or of the allocation]",
 )
 @click.option(
     "--history", is_flag=True, help="Show the earlier measurements of each node, and measure nothing."

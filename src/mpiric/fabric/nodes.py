@@ -57,7 +57,7 @@ class Outlier:
 
 @dataclass(frozen=True)
 class Difference:
-    """A setting of some nodes that differs from that of most nodes of their kind."""
+    """A setting that some nodes of a kind have, and most do not."""
 
     setting: str
     value: str
@@ -119,7 +119,7 @@ def _outliers(nodes: Sequence[NodeSpeed]) -> Iterator[Outlier]:
             )
 
 
-_TOLERANCE = 0.02  # of amounts of memory: the kernel reserves a part
+_TOLERANCE = 0.02  # relative difference of memory sizes: the kernel reserves a part
 
 
 def _differences(nodes: Sequence[NodeSpeed]) -> Iterator[Difference]:

@@ -15,7 +15,7 @@ from mpiric.model.dataclass import dataclass
 FALSE_ALARMS = 0.01  # probability that a comparison of equal nodes names one of them
 LEAST = 0.03  # smallest slowdown that is reported
 _TO_SIGMA = 1.4826  # standard deviations per median absolute deviation of normal values
-_OF_A_MEDIAN = pi / 2  # variance of a median relative to that of a mean
+_OF_A_MEDIAN = pi / 2  # variance of a median divided by the variance of a mean
 _ALIKE = 0.01  # standard deviation between healthy nodes of one kind: chips differ
 _MANY = 100  # nodes of which one changes the median of all others by too little to matter
 _OF_THE_DEVIATION = 0.37  # efficiency of the median absolute deviation
@@ -37,7 +37,7 @@ def slow_nodes(
     """Return the slow nodes, slowest first; ``times`` are positive repeated measurements of each node.
 
     The probability of a false alarm applies to ``comparisons`` quantities together. The standard deviation of
-    a node is the larger of two: that of its repeated measurements, and that between the nodes.
+    a node is the larger of two: between its repeated measurements, and between the nodes.
     """
     logs = {node: [log(value) for value in values] for node, values in times.items() if values}
     if len(logs) < 2:
@@ -76,6 +76,6 @@ def _deviation(groups: Iterable[Sequence[float]]) -> float:
 
 
 def _student(normal: float, freedom: float) -> float:
-    """Return the quantile of Student's t distribution from that of the normal (Abramowitz, Stegun 26.7.5)."""
+    """Return the quantile of Student's t distribution from the normal quantile (Abramowitz, Stegun 26.7.5)."""
     z, n = normal, max(freedom, 1.0)
     return z + (z**3 + z) / (4 * n) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * n * n)

@@ -1,7 +1,7 @@
 """Numbers that separate a slow node from uneven work: all ranks of one node take longer outside MPI.
 
 The times alone cannot tell them apart. A node is slow if its ranks execute as many instructions as the
-others, or lose their CPUs while they compute. Without hardware counters and without lost CPU time it remains
+peers, or lose their CPUs while they compute. Without hardware counters and without lost CPU time it remains
 open, as long as the ranks make as many calls with as many bytes as the others; otherwise the work is uneven.
 """
 
@@ -39,21 +39,21 @@ def slow_node_numbers(
     if slow is None:
         return _NONE
     mine = by_node[int(slow.node)]
-    others = [rank for node, members in by_node.items() if node != int(slow.node) for rank in members]
-    usual_s = median(work_s[rank.rank] for rank in others)
+    peers = [rank for node, members in by_node.items() if node != int(slow.node) for rank in members]
+    usual_s = median(work_s[rank.rank] for rank in peers)
     if min(times[slow.node]) < usual_s * (1 + slow.share / 2):
         return _NONE  # only some ranks of the node take longer
     wall_s = max(rank.wall_s for rank in ranks)
     excess_s = median(times[slow.node]) - usual_s
     uses = {rank.rank: rank for rank in ranks}
-    losses = (_lost_cpu_s(some, uses) for some in (mine, others))
+    losses = (_lost_cpu_s(some, uses) for some in (mine, peers))
     lost = [pair for pair in zip(*losses, strict=True) if pair[0] > excess_s / 2 and pair[1] < excess_s / 4]
     own_count, others_count = (
-        median(fact(rank, "counter.instructions") for rank in some) for some in (mine, others)
+        median(fact(rank, "counter.instructions") for rank in some) for some in (mine, peers)
     )
     instructions = own_count / others_count if others_count else 0.0
     has_same_instructions = 0 < instructions < 1 + slow.share / 4
-    is_open = not instructions and len(mine) > 1 and _same_calls(mine, others)
+    is_open = not instructions and len(mine) > 1 and _same_calls(mine, peers)
     return {
         "slow_node_share": slow.share,
         "slow_node_low": max(0.0, slow.low),
@@ -85,16 +85,22 @@ def _lost_cpu_s(ranks: Sequence[RankRecord], uses: Mapping[int, RankUse]) -> tup
     return spinning, sleeping
 
 
-def _same_calls(mine: Sequence[RankRecord], others: Sequence[RankRecord]) -> bool:
-    """Return whether calls and bytes of the node's ranks are in the range of those of the others."""
+def _same_calls(mine: Sequence[RankRecord], peers: Sequence[RankRecord]) -> bool:
+    """Return whether the ranks of the node make as many calls with as many bytes as the others.
 
-    def counts(rank: RankRecord) -> tuple[int, int]:
-        moved = [cell for cell in counted(rank) if cell.bytes]  # calls that poll depend on the time
-        return sum(cell.calls for cell in moved), sum(cell.bytes for cell in moved)
+    Calls without bytes do not count, because a rank polls for as long as it waits.
+    """
+    return all(
+        min(map(count, peers)) * (1 - _ALIKE)
+        <= median(map(count, mine))
+        <= max(map(count, peers)) * (1 + _ALIKE)
+        for count in (_calls, _bytes)
+    )
 
-    for own, theirs in zip(
-        zip(*map(counts, mine), strict=True), zip(*map(counts, others), strict=True), strict=True
-    ):
-        if not min(theirs) * (1 - _ALIKE) <= median(own) <= max(theirs) * (1 + _ALIKE):
-            return False
-    return True
+
+def _calls(rank: RankRecord) -> int:
+    return sum(cell.calls for cell in counted(rank) if cell.bytes)
+
+
+def _bytes(rank: RankRecord) -> int:
+    return sum(cell.bytes for cell in counted(rank))

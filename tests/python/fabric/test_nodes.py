@@ -10,7 +10,7 @@ CPUINFO = "processor\t: 0\nmodel name\t: Xeon 1\nmicrocode\t: 0x1\n"
 
 
 def row(number, *, slower=1.0, links=None, memory=16e6, **files):
-    others = [other for other in range(4) if other != number]
+    peers = [other for other in range(4) if other != number]
     return {
         "kind": "node",
         "rank": number,
@@ -20,7 +20,7 @@ def row(number, *, slower=1.0, links=None, memory=16e6, **files):
         "gflop_s": [[10 / slower, 9.9 / slower]] * 8,
         "mhz": [0.0] * 8,
         "memory_mb_s": [[9000.0] * 8],
-        "links": [[other, *(links or {}).get(other, (2.0, 1000.0))] for other in others * 2],
+        "links": [[other, *(links or {}).get(other, (2.0, 1000.0))] for other in peers * 2],
         "shm_bytes": 8 << 30,
         "library": "MPICH Version:      5.0.2",
         "files": {

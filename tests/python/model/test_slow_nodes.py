@@ -1,4 +1,4 @@
-"""The rule for slow nodes: what is named, with which interval, and what is not."""
+"""The rule for slow nodes: which nodes are named, and with which interval."""
 
 from random import Random
 
@@ -19,10 +19,10 @@ def times(nodes, *, slow=None, slower=0.1, noise=0.01, passes=8, seed=1):
 
 @pytest.mark.parametrize("nodes", [2, 3, 4, 64])
 def test_a_node_that_takes_ten_per_cent_longer_is_named_with_an_interval_around_it(nodes):
-    (found,) = slow_nodes(times(nodes, slow=1))
-    assert found.node == "n1"
-    assert found.low < 0.1 < found.high
-    assert found.low > 0
+    (slow,) = slow_nodes(times(nodes, slow=1))
+    assert slow.node == "n1"
+    assert slow.low < 0.1 < slow.high
+    assert slow.low > 0
 
 
 @pytest.mark.parametrize("nodes", [2, 3, 4, 64])
@@ -40,7 +40,7 @@ def test_a_difference_below_three_per_cent_is_not_reported():
 
 def test_several_slow_nodes_are_named_the_slowest_first():
     values = {**times(8), "x": [1.2] * 8, "y": [1.4] * 8}
-    assert [found.node for found in slow_nodes(values)] == ["y", "x"]
+    assert [slow.node for slow in slow_nodes(values)] == ["y", "x"]
 
 
 def test_one_pass_with_a_long_pause_does_not_make_a_node_slow():

@@ -9,7 +9,7 @@ RANKS_PER_NODE = 4
 
 
 def findings(work_s, *, lost_s=0.0, instructions=None, bytes_=lambda number: 8000, sleeps=False):
-    """Return the advice on ranks of several nodes; those of the first node lose ``lost_s`` of CPU time."""
+    """Return the advice on ranks of several nodes; ranks of the first node lose ``lost_s`` of CPU time."""
     wall_s = max(work_s) + 0.1
     ranks = []
     for number, own_s in enumerate(work_s):

@@ -90,8 +90,8 @@ def examine_nodes(request: NodesRequest, host: Host, say: Say) -> NodesReport:
 def _situation(request: NodesRequest, host: Host) -> Situation:
     """Return the situation of a launch of the probe by the launch line or the first library's launcher."""
     on_path = filter(None, map(host.which, ("mpiexec", "mpirun")))
-    found = (library.launcher for library in mpis.find_mpis(host) if library.launcher)
-    argv = request.argv or tuple(islice(chain(on_path, found), 1))
+    installed = (library.launcher for library in mpis.find_mpis(host) if library.launcher)
+    argv = request.argv or tuple(islice(chain(on_path, installed), 1))
     if not argv:
         raise NotFoundError(
             "no launcher of an MPI library was found", hint="name one: mpiric nodes -- /path/of/mpiexec"
@@ -119,8 +119,8 @@ def situation_on(hosts: Sequence[str], situation: Situation) -> Situation:
         if (tokens := dialect.write[meaning](values))
     ]
     (segment,) = job.segments
-    kept = [option for option in segment.options if option.meaning not in _REPLACED]
-    segment = replace(segment, options=(*kept, *options))
+    remaining = [option for option in segment.options if option.meaning not in _REPLACED]
+    segment = replace(segment, options=(*remaining, *options))
     return replace(situation, job=replace(job, segments=(segment,), host_files={}), nodes=len(hosts))
 
 
@@ -135,14 +135,14 @@ def _around(situation: Situation, host: Host) -> tuple[Configuration, Spelling]:
 
 def _measure(hosts: Sequence[str], situation: Situation, host: Host) -> str:
     """Return the output of the probe. Raises ProgramFailedError."""
-    there = situation_on(hosts, situation)
-    configuration, around = _around(there, host)
-    run = Run(configuration, Phase.OBSERVE, limit_s=_LIMIT_S, probe=PrintingRun(around), situation=there)
-    with users_lab(there, host) as lab:
+    on_host = situation_on(hosts, situation)
+    configuration, around = _around(on_host, host)
+    run = Run(configuration, Phase.OBSERVE, limit_s=_LIMIT_S, probe=PrintingRun(around), situation=on_host)
+    with users_lab(on_host, host) as lab:
         trial = lab.measure(run)
         text = printed(trial)
     if trial.outcome is not Outcome.OK:
-        line = render(configuration, there, around).shell_line().partition(" nodes ")[0]
+        line = render(configuration, on_host, around).shell_line().partition(" nodes ")[0]
         raise ProgramFailedError(f"{line} failed: {_gist(text) or trial.reason}")
     if len(read_nodes(text)) < len(hosts):
         raise ProgramFailedError(
@@ -154,12 +154,12 @@ def _measure(hosts: Sequence[str], situation: Situation, host: Host) -> str:
 
 def _fails(name: str, situation: Situation, host: Host) -> str:
     """Return why a launch on one host fails, "" if it succeeds."""
-    there = situation_on((name,), situation)
-    configuration, around = _around(there, host)
-    (segment,) = there.job.segments
+    on_host = situation_on((name,), situation)
+    configuration, around = _around(on_host, host)
+    (segment,) = on_host.job.segments
     program = (segment.program[0], "identity")
-    there = replace(there, job=replace(there.job, segments=(replace(segment, program=program),)))
-    launch = render(configuration, there, around)
+    on_host = replace(on_host, job=replace(on_host.job, segments=(replace(segment, program=program),)))
+    launch = render(configuration, on_host, around)
     changes: dict[str, str | None] = {**launch.environment, **dict.fromkeys(launch.unset)}
     done = host.run(launch.argv, environment=changes, timeout_s=_ALONE_S)
     return "" if done.status == 0 else _gist(f"{done.stdout}\n{done.stderr}") or f"exit status {done.status}"

@@ -29,11 +29,11 @@ USERS = (
     ids=lambda value: getattr(value, "implementation", ""),
 )
 def test_each_host_gets_one_rank_and_other_options_stay(library, options):
-    there = situation_on(HOSTS, situation(library, ranks=64, options=USERS))
-    argv = render(Configuration(), there).argv
-    program = there.job.program
+    launch = situation_on(HOSTS, situation(library, ranks=64, options=USERS))
+    argv = render(Configuration(), launch).argv
+    program = launch.job.program
     assert argv[1 : len(argv) - len(program)] == ("--verbose", *options)
-    assert there.nodes == 3
+    assert launch.nodes == 3
 
 
 def node(host, speed):

@@ -102,9 +102,9 @@ def _measured(random: Random, noise: str, nodes: int, slower: float) -> bool:
         values = {}
         for name in _QUANTITIES:
             sign = 1 if name == "latency" else -1
-            own = random.gauss(0, 0.005)  # chips differ
+            chip = random.gauss(0, 0.005)  # chips differ
             factor = 1 + slower if number == 0 and name == quantity else 1.0
-            values[name] = tuple(100.0 * (factor * exp(own + draw(random))) ** sign for _ in range(_PASSES))
+            values[name] = tuple(100.0 * (factor * exp(chip + draw(random))) ** sign for _ in range(_PASSES))
         speeds.append(NodeSpeed(f"n{number}", "one kind", values, {}, {}, 0.0))
     outliers = judge_nodes(speeds, {}).outliers
     return any(not slower or (entry.host, entry.quantity) == ("n0", quantity) for entry in outliers)
@@ -127,7 +127,7 @@ def _ranks(
     counters: bool = False,
     more_bytes: bool = False,
 ) -> list[Any]:
-    """Return ranks with this work, of which those of node 0 are slowed down; they wait while others work."""
+    """Return ranks with this work, and slow down the ranks of node 0; ranks wait while others work."""
     on_first = [number < _RANKS_PER_NODE for number in range(len(work))]
     times = [
         10 * part * (1 + slowdown * first) * exp(random.gauss(0, 0.01))
@@ -166,9 +166,9 @@ def _one_busy_rank(random: Random, nodes: int) -> list[Any]:
 
 
 def _gradient(random: Random, nodes: int) -> list[Any]:
-    most = 0.1 + random.random()
+    steepness = 0.1 + random.random()
     return _ranks(
-        random, [1 + most * number / (nodes * _RANKS_PER_NODE) for number, _ in enumerate(_even(nodes))]
+        random, [1 + steepness * number / (nodes * _RANKS_PER_NODE) for number, _ in enumerate(_even(nodes))]
     )
 
 
@@ -220,11 +220,11 @@ def summary_of(rows: list[dict[str, Any]]) -> str:
         and "no evidence" not in row["what"]
     ]
     uneven = [row for row in rows if "uneven" in row["what"]]
-    least = min(slow, key=lambda row: row["named"] / row["runs"], default={"named": 0, "runs": 1})
+    worst = min(slow, key=lambda row: row["named"] / row["runs"], default={"named": 0, "runs": 1})
     return (
         f"equal nodes: {rate(equal):.2%} false alarms (goal at most {_GOAL_FALSE:.0%}); slower by 10 % or "
         f"more: {rate(slow):.1%} named (goal at least {_GOAL_FOUND:.0%}), in the worst row "
-        f"{least['named'] / least['runs']:.0%}; uneven work called a slow node: "
+        f"{worst['named'] / worst['runs']:.0%}; uneven work called a slow node: "
         f"{sum(row['named'] for row in uneven)} of {sum(row['runs'] for row in uneven)}"
     )
 

@@ -134,10 +134,10 @@ def _outlier(entry: Outlier) -> str:
 
 def _busy(node: NodeSpeed, nodes: Sequence[NodeSpeed]) -> Iterator[str]:
     """Name other processes as a cause, where the load before the measurement was higher than elsewhere."""
-    least = min(other.load for other in nodes)
-    if node.load >= least + _BUSY:
+    idle = min(other.load for other in nodes)
+    if node.load >= idle + _BUSY:
         yield (
-            f"  its load average was {node.load:g} before the measurement and {least:g} on another node: "
+            f"  its load average was {node.load:g} before the measurement and {idle:g} on another node: "
             "look for other processes (mpiric ps)"
         )
 

@@ -131,15 +131,15 @@ def _differences(nodes: Sequence[NodeSpeed]) -> Iterator[Difference]:
     for name in dict.fromkeys(name for node in nodes for name in node.amounts):
         amounts = {node.host: node.amounts.get(name, 0.0) for node in nodes}
         middle = median(amounts.values())
-        others = {
+        unusual = {
             host: size(value) for host, value in amounts.items() if abs(value - middle) > _TOLERANCE * middle
         }
-        yield from _different(name, others, size(middle))
+        yield from _different(name, unusual, size(middle))
 
 
-def _different(name: str, others: Mapping[str, str], usual: str) -> Iterator[Difference]:
-    for value in dict.fromkeys(others.values()):
-        yield Difference(name, value, tuple(host for host, own in others.items() if own == value), usual)
+def _different(name: str, unusual: Mapping[str, str], usual: str) -> Iterator[Difference]:
+    for value in dict.fromkeys(unusual.values()):
+        yield Difference(name, value, tuple(host for host in unusual if unusual[host] == value), usual)
 
 
 def _first_line(text: str) -> str:

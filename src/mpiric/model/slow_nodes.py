@@ -50,10 +50,10 @@ def slow_nodes(
     everyone = _middle(list(centres.values())) if len(centres) > _MANY else None
     slow = []
     for node, centre in centres.items():
-        others = everyone or _middle([other for name, other in centres.items() if name != node])
+        peers = everyone or _middle([other for name, other in centres.items() if name != node])
         repeated = max(pooled, _deviation([logs[node]]) / 2)  # few values: its own counts if it is far larger
         within = _OF_A_MEDIAN * (repeated * uncertain) ** 2 / len(logs[node])
-        middle, between = others
+        middle, between = peers
         sigma = sqrt(max(within + _ALIKE**2, between**2) * (1 + _OF_A_MEDIAN / (len(centres) - 1)))
         effect = centre - middle
         if effect > limit * sigma and exp(effect) - 1 >= LEAST:
@@ -76,6 +76,6 @@ def _deviation(groups: Iterable[Sequence[float]]) -> float:
 
 
 def _student(normal: float, freedom: float) -> float:
-    """Return the quantile of Student's t distribution from the normal quantile (Abramowitz, Stegun 26.7.5)."""
+    """Convert a quantile of the normal to Student's t distribution (Abramowitz and Stegun, 26.7.5)."""
     z, n = normal, max(freedom, 1.0)
     return z + (z**3 + z) / (4 * n) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * n * n)

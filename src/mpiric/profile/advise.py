@@ -79,10 +79,10 @@ def advise_on(
     Gains are shares of the whole run, and most numbers shares of the time between MPI_Init and MPI_Finalize.
     """
     inside = 1.0 - numbers.get(_START_UP, 0.0)
-    known: dict[str, float | str] = {"slow_node": "NODE", **numbers, **(names or {})}
+    values: dict[str, float | str] = {"slow_node": "NODE", **numbers, **(names or {})}
     pieces = [
         Advice(
-            Finding(rule.id, *(quote(text, known) for text in (rule.says, rule.evidence, rule.fix))),
+            Finding(rule.id, *(quote(text, values) for text in (rule.says, rule.evidence, rule.fix))),
             min(1.0, numbers.get(rule.gain, 0.0)) * (1.0 if rule.gain == _START_UP else inside),
             _expected(rule, numbers, inside),
             quote(rule.basis, numbers),

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from mpiric import launchers, mpis
-from mpiric.fabric.nodes import FILES, NodesReport, judge_nodes, read_nodes
+from mpiric.fabric.nodes import FILES, NodeSpeed, NodesReport, judge_nodes, read_nodes
 from mpiric.host.files import LARGEST_TEXT_BYTES, exists, read_bounded
-from mpiric.host.host import Host
+from mpiric.host.host import TIMED_OUT, Host
 from mpiric.host.installation.native import native_part
 from mpiric.host.owned_files import append
 from mpiric.lab.render import can_be_written, render
@@ -70,7 +70,7 @@ def examine_nodes(request: NodesRequest, host: Host, say: Say) -> NodesReport:
         )
     say(f"measuring {counted(len(hosts), 'node')} at once for about 15 s")
     try:
-        return judge_nodes(read_nodes(_measure(hosts, situation, host)), {}, allocation.scheduler)
+        return judge_nodes(_measure(hosts, situation, host), {}, allocation.scheduler)
     except ProgramFailedError as error:
         if len(hosts) == 1:
             raise
@@ -84,7 +84,7 @@ def examine_nodes(request: NodesRequest, host: Host, say: Say) -> NodesReport:
             raise error from None
     failed = {name: reason for name, reason in reasons.items() if reason}
     say(f"measuring {counted(len(working), 'node')} at once for about 15 s, without {', '.join(failed)}")
-    return judge_nodes(read_nodes(_measure(working, situation, host)), failed, allocation.scheduler)
+    return judge_nodes(_measure(working, situation, host), failed, allocation.scheduler)
 
 
 def _situation(request: NodesRequest, host: Host) -> Situation:
@@ -133,35 +133,43 @@ def _around(situation: Situation, host: Host) -> tuple[Configuration, Spelling]:
     return configuration, Spelling(environment=situation.mpi.environment, library_path=served.library_path)
 
 
-def _measure(hosts: Sequence[str], situation: Situation, host: Host) -> str:
-    """Return the output of the probe. Raises ProgramFailedError."""
-    on_host = situation_on(hosts, situation)
-    configuration, around = _around(on_host, host)
-    run = Run(configuration, Phase.OBSERVE, limit_s=_LIMIT_S, probe=PrintingRun(around), situation=on_host)
-    with users_lab(on_host, host) as lab:
+def _measure(hosts: Sequence[str], situation: Situation, host: Host) -> tuple[NodeSpeed, ...]:
+    """Run the probe on hosts, whose names the nodes get. Raises ProgramFailedError."""
+    launch_situation = situation_on(hosts, situation)
+    configuration, around = _around(launch_situation, host)
+    run = Run(
+        configuration, Phase.OBSERVE, limit_s=_LIMIT_S, probe=PrintingRun(around), situation=launch_situation
+    )
+    with users_lab(launch_situation, host) as lab:
         trial = lab.measure(run)
         text = printed(trial)
     if trial.outcome is not Outcome.OK:
-        line = render(configuration, on_host, around).shell_line().partition(" nodes ")[0]
+        line = render(configuration, launch_situation, around).shell_line().partition(" nodes ")[0]
         raise ProgramFailedError(f"{line} failed: {_gist(text) or trial.reason}")
-    if len(read_nodes(text)) < len(hosts):
+    nodes = read_nodes(text)
+    if len(nodes) < len(hosts):
         raise ProgramFailedError(
-            f"{len(hosts)} hosts were named, and {len(read_nodes(text))} nodes were measured",
+            f"{len(hosts)} hosts were named, and {len(nodes)} nodes were measured",
             hint="name each node once, by the name that the launcher knows",
         )
-    return text
+    names = {name.partition(".")[0]: name for name in hosts}  # a node may know its domain, too
+    return tuple(replace(node, host=names.get(node.host.partition(".")[0], node.host)) for node in nodes)
 
 
 def _fails(name: str, situation: Situation, host: Host) -> str:
     """Return why a launch on one host fails, "" if it succeeds."""
-    on_host = situation_on((name,), situation)
-    configuration, around = _around(on_host, host)
-    (segment,) = on_host.job.segments
+    launch_situation = situation_on((name,), situation)
+    configuration, around = _around(launch_situation, host)
+    (segment,) = launch_situation.job.segments
     program = (segment.program[0], "identity")
-    on_host = replace(on_host, job=replace(on_host.job, segments=(replace(segment, program=program),)))
-    launch = render(configuration, on_host, around)
+    launch_situation = replace(
+        launch_situation, job=replace(launch_situation.job, segments=(replace(segment, program=program),))
+    )
+    launch = render(configuration, launch_situation, around)
     changes: dict[str, str | None] = {**launch.environment, **dict.fromkeys(launch.unset)}
     done = host.run(launch.argv, environment=changes, timeout_s=_ALONE_S)
+    if done.status == TIMED_OUT:
+        return f"it did not start within {_ALONE_S:g} s"
     return "" if done.status == 0 else _gist(f"{done.stdout}\n{done.stderr}") or f"exit status {done.status}"
 
 

@@ -26,7 +26,7 @@
 namespace mpiric::probes {
 namespace {
 
-constexpr double arithmetic_s = 0.5;  // time of a pass: several periods of the kernel's CPU quota (100 ms)
+constexpr double arithmetic_s = 1.0;  // time of a pass: ten periods of the kernel's CPU quota (100 ms)
 constexpr double memory_s = 0.3;
 constexpr int most_rounds = 8;
 constexpr std::array<std::size_t, 2> sizes_bytes{8, 1 << 20};

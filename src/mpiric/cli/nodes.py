@@ -113,9 +113,9 @@ def _sentences(report: NodesReport) -> Iterator[str]:
         yield from (f"  {_outlier(entry)}" for entry in report.outliers if entry.host == host)
         yield from _busy(by_host[host], report.nodes)
     yield from (f"\n{_difference(entry)}" for entry in report.differences)
-    if report.slow:
-        yield f"\nwithout the slow nodes: {_without(report)}"
-    else:
+    if without := _without(report):
+        yield f"\nwithout the slow nodes: {without}"
+    elif not report.slow:
         yield (
             f"\nNo node is slower than the others of its kind by {share(LEAST)} or more beyond the noise "
             f"(false alarms: at most {share(FALSE_ALARMS)} of such comparisons)."
@@ -123,13 +123,15 @@ def _sentences(report: NodesReport) -> Iterator[str]:
 
 
 def _outlier(entry: Outlier) -> str:
-    side = "above" if entry.change > 0 else "below"
-    ends = sorted(abs(end) for end in (entry.low, entry.high))
-    unit = unit_of(entry.quantity)
-    return (
-        f"{entry.quantity}: {entry.value:.3g} {unit}, {share(abs(entry.change))} {side} the median of the "
-        f"others, {entry.peers:.3g} (95 % interval: {share(ends[0])} to {share(ends[1])})"
-    )
+    value = f"{entry.quantity}: {entry.value:.3g} {unit_of(entry.quantity)}"
+    if entry.change > 1:
+        low, high = 1 + entry.low, 1 + entry.high
+        change, ends = f"{1 + entry.change:.3g} times", f"{low:.3g} to {high:.3g}"
+    else:
+        low, high = sorted(abs(end) for end in (entry.low, entry.high))
+        side = "above" if entry.change > 0 else "below"
+        change, ends = f"{share(abs(entry.change))} {side}", f"{share(low)} to {share(high)}"
+    return f"{value}, {change} the median of the others, {entry.peers:.3g} (95 % interval: {ends})"
 
 
 def _busy(node: NodeSpeed, nodes: Sequence[NodeSpeed]) -> Iterator[str]:
@@ -154,7 +156,8 @@ def _without(report: NodesReport) -> str:
         return ""
     if report.scheduler == "slurm":
         return f"--exclude={','.join(report.slow)}"
-    return f"--hosts {','.join(node.host for node in report.nodes if node.host not in report.slow)}"
+    remaining = [node.host for node in report.nodes if node.host not in report.slow]
+    return f"--hosts {','.join(remaining)}" if remaining else ""
 
 
 def _history(hosts: tuple[str, ...], *, as_json: bool) -> int:

@@ -37,7 +37,8 @@ def slow_nodes(
     """Return the slow nodes, slowest first; ``times`` are positive repeated measurements of each node.
 
     The probability of a false alarm applies to ``comparisons`` quantities together. The standard deviation of
-    a node is the larger of two: between its repeated measurements, and between the nodes.
+    a node is the larger of two: between its repeated measurements, and between the nodes. Nothing is returned
+    if half of the nodes or more would be slow.
     """
     logs = {node: [log(value) for value in values] for node, values in times.items() if values}
     if len(logs) < 2:
@@ -59,6 +60,8 @@ def slow_nodes(
         if effect > limit * sigma and exp(effect) - 1 >= LEAST:
             ends = (exp(effect - 1.96 * sigma) - 1, exp(effect + 1.96 * sigma) - 1)
             slow.append(Slowdown(node, exp(effect) - 1, *ends))
+    if len(slow) > max(1, (len(logs) - 1) // 2):
+        return ()  # the median cannot tell which half is slow
     return tuple(sorted(slow, key=lambda entry: -entry.share))
 
 

@@ -40,6 +40,12 @@ def test_a_slow_node_is_named_with_its_effect_and_the_other_hosts(run):
     assert "without the slow nodes: --hosts n1,n2,n3,n4,n5" in done.output
 
 
+def test_a_large_effect_is_a_factor(run):
+    slow = NodeSpeed("n9", "Xeon", {"latency": (40.0,) * 4}, {}, {}, 0.0)
+    alike = [NodeSpeed(f"n{n}", "Xeon", {"latency": (2.0,) * 4}, {}, {}, 0.0) for n in range(4)]
+    assert "latency: 40 µs, 20 times the median of the others, 2" in run([*alike, slow]).output
+
+
 def test_in_a_slurm_job_the_option_of_slurm_is_printed(run):
     assert "--exclude=n17" in run([*ALIKE, node("n17", 8.0)], scheduler="slurm").output
 

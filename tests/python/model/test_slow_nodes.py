@@ -61,3 +61,8 @@ def test_noise_that_exceeds_the_difference_hides_it():
 def test_a_single_node_has_nothing_to_be_compared_with():
     assert slow_nodes({"n1": [1.0, 2.0]}) == ()
     assert slow_nodes({}) == ()
+
+
+def test_nothing_is_named_if_half_of_the_nodes_are_slow():
+    values = {f"n{number}": [1.0 + number % 2] * 8 for number in range(4)}
+    assert slow_nodes(values) == ()

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from statistics import fmean, median
 from typing import Any
 
-from mpiric.model.amount import size
+from mpiric.model.amount import counted, size
 from mpiric.model.dataclass import dataclass
 from mpiric.model.json_text import is_number, json_lines
 from mpiric.model.slow_nodes import slow_nodes
@@ -238,7 +238,7 @@ def _node(row: Mapping[str, Any], hosts: Mapping[int, str]) -> NodeSpeed:
     }
     return NodeSpeed(
         host=row["host"],
-        kind=f"{model}, {len(row['pus'])} cores, {len(row['numa'])} NUMA nodes",
+        kind=f"{model}, {counted(len(row['pus']), 'core')}, {counted(len(row['numa']), 'NUMA node')}",
         speeds={name: tuple(values) for name, values in speeds.items() if values and min(values) > 0},
         settings={**settings, "MPI library": " ".join(row["library"].split())},
         amounts={"memory": float(total[1]) * 1024 if total else 0.0, "/dev/shm": row["shm_bytes"]},  # noqa: S108

@@ -45,7 +45,7 @@ def judged(*rows):
 def test_speeds_and_settings_of_a_node_are_read():
     node, *_ = read_nodes(output(*map(row, range(4))))
     assert node.host == "n0"
-    assert node.kind == "Xeon 1, 2 cores, 1 NUMA nodes"
+    assert node.kind == "Xeon 1, 2 cores, 1 NUMA node"
     assert node.typical("arithmetic") == pytest.approx(9.95)
     assert node.typical("slowest core") == pytest.approx(9.9)
     assert node.typical("latency") == 2.0

@@ -16,7 +16,7 @@ from mpiric.profile.cells import counted, fact
 _ALIKE = 0.02  # relative difference up to which calls and bytes count as equal
 _NONE = dict.fromkeys(
     (
-        *("slow_node_share", "slow_node_low", "slow_node_high", "slow_node_ranks", "slow_node_position"),
+        *("slow_node_share", "slow_node_low", "slow_node_high", "slow_node_position"),
         *("slow_node_lost_s", "slow_node_others_lost_s", "slow_node_instructions", "slow_node_gain"),
         *("slow_node_same_instructions", "slow_node_loses_cpu", "slow_node_or_work"),
     ),
@@ -58,7 +58,6 @@ def slow_node_numbers(
         "slow_node_share": slow.share,
         "slow_node_low": max(0.0, slow.low),
         "slow_node_high": slow.high,
-        "slow_node_ranks": float(len(mine)),
         "slow_node_position": float(slow.node),
         "slow_node_lost_s": lost[0][0] if lost else 0.0,
         "slow_node_others_lost_s": lost[0][1] if lost else 0.0,

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -52,13 +53,15 @@ std::string first_characters(const std::string& path) {
     return text;
 }
 
+// Number N of the entry "nodeN" in the directory of a hardware thread, 0 without one.
 int numa_node_of(const std::string& directory) {
     std::error_code ignored;
     for (const auto& entry : std::filesystem::directory_iterator{directory, ignored}) {
         const std::string name = entry.path().filename().string();
-        if (name.starts_with("node") && name.size() > 4 &&
-            name.find_first_not_of("0123456789", 4) == std::string::npos) {
-            return std::atoi(name.c_str() + 4);
+        const char* const end = name.data() + name.size();
+        int node = 0;
+        if (name.starts_with("node") && std::from_chars(name.data() + 4, end, node).ptr == end) {
+            return node;
         }
     }
     return 0;
@@ -221,6 +224,7 @@ int print_nodes(int passes, const std::vector<std::string>& paths) {
         }
     }
     std::vector<std::string> numa;
+    numa.reserve(cores.numa.size());
     for (const auto& [node, pus] : cores.numa) {
         numa.push_back(std::to_string(node));
     }

@@ -56,7 +56,10 @@ int answer(std::string_view question, int argc, char** argv, int thread_level) {
         return print_affinity();
     }
     if (question == "nodes") {
-        const int passes = argc > 2 ? std::atoi(argv[2]) : 0;
+        int passes = 0;
+        if (argc > 2) {
+            std::from_chars(argv[2], argv[2] + std::strlen(argv[2]), passes);
+        }
         return passes > 0 ? print_nodes(passes, {argv + 3, argv + argc}) : explain();
     }
     const auto sizes = sizes_of(argc, argv);

@@ -11,7 +11,6 @@
 #include <array>
 #include <charconv>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <mpi.h>
 #include <optional>

@@ -31,12 +31,10 @@ class Slowdown:
     high: float
 
 
-def slow_nodes(
-    times: Mapping[str, Sequence[float]], comparisons: int = 1, false_alarms: float = FALSE_ALARMS
-) -> tuple[Slowdown, ...]:
+def slow_nodes(times: Mapping[str, Sequence[float]], comparisons: int = 1) -> tuple[Slowdown, ...]:
     """Return the slow nodes, slowest first; ``times`` are positive repeated measurements of each node.
 
-    The probability of a false alarm applies to ``comparisons`` quantities together. The standard deviation of
+    The probability of false alarms applies to ``comparisons`` quantities together. The standard deviation of
     a node is the larger of two: between its repeated measurements, and between the nodes. Nothing is returned
     if half of the nodes or more would be slow.
     """
@@ -46,7 +44,7 @@ def slow_nodes(
     centres = {node: median(values) for node, values in logs.items()}
     pooled = _deviation(logs.values())
     freedom = _OF_THE_DEVIATION * sum(len(values) - 1 for values in logs.values())
-    limit = NormalDist().inv_cdf(1 - false_alarms / comparisons / len(logs))
+    limit = NormalDist().inv_cdf(1 - FALSE_ALARMS / comparisons / len(logs))
     uncertain = _student(limit, freedom) / limit  # the deviation itself is known from a few values only
     everyone = _middle(list(centres.values())) if len(centres) > _MANY else None
     slow = []

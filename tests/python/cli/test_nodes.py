@@ -23,6 +23,7 @@ ALIKE = [node(f"n{number}", 10.0) for number in range(1, 6)]
 @pytest.fixture
 def run(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setenv("COLUMNS", "120")
 
     def run(nodes, *options, failed=None, scheduler=""):
         report = judge_nodes(nodes, failed or {}, scheduler)

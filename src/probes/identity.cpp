@@ -24,16 +24,6 @@ std::string library_path() {
     return resolved;
 }
 
-// The first line has name and version. MPICH appends its configuration, and Open MPI includes the null byte
-// in the length.
-std::string library_version() {
-    char text[MPI_MAX_LIBRARY_VERSION_STRING];
-    int length = 0;
-    MPI_Get_library_version(text, &length);
-    const std::string whole = text;
-    return whole.substr(0, whole.find('\n'));
-}
-
 std::string standard_version() {
     int major = 0;
     int minor = 0;
@@ -63,7 +53,18 @@ std::string place() {
            ",\"memory_nodes\":" + json_text(allowed_memory_nodes());
 }
 
-// Prints the lines of all ranks in rank order; launchers interleave lines that ranks print themselves.
+}  // namespace
+
+// The first line has name and version. MPICH appends its configuration, and Open MPI includes the null byte
+// in the length.
+std::string library_version() {
+    char text[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length = 0;
+    MPI_Get_library_version(text, &length);
+    const std::string whole = text;
+    return whole.substr(0, whole.find('\n'));
+}
+
 int print_in_order(const std::string& line) {
     int rank = 0;
     int size = 0;
@@ -85,8 +86,6 @@ int print_in_order(const std::string& line) {
     }
     return EXIT_SUCCESS;
 }
-
-}  // namespace
 
 int print_identity(int thread_level) {
     return print_in_order('{' + place() + ",\"family\":" + json_text(MPIRIC_FAMILY) +

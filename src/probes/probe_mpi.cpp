@@ -4,6 +4,7 @@
 //   mpiexec -n 2 probe-mpi affinity            CPUs on which each rank may run
 //   mpiexec -n 2 probe-mpi pingpong [BYTES…]   latency and bandwidth between rank 0 and the last rank
 //   mpiexec -n 4 probe-mpi fabric [BYTES…]     route and speed of messages for each class of rank pairs
+//   mpiexec -ppn 1 probe-mpi nodes PASSES [FILE…]   speed of each node, and the beginning of these files
 #include "probe_mpi.hpp"
 
 #include <algorithm>
@@ -20,6 +21,7 @@ namespace {
 using mpiric::probes::print_affinity;
 using mpiric::probes::print_fabric;
 using mpiric::probes::print_identity;
+using mpiric::probes::print_nodes;
 using mpiric::probes::print_pingpong;
 
 enum Status { usage = 2 };
@@ -39,7 +41,9 @@ std::optional<std::vector<std::size_t>> sizes_of(int argc, char** argv) {
 }
 
 int explain() {
-    std::fputs("usage: probe-mpi [identity | affinity | pingpong [BYTES...] | fabric [BYTES...]]\n", stderr);
+    std::fputs("usage: probe-mpi [identity | affinity | pingpong [BYTES...] | fabric [BYTES...] | "
+               "nodes PASSES [FILE...]]\n",
+               stderr);
     return usage;
 }
 
@@ -49,6 +53,13 @@ int answer(std::string_view question, int argc, char** argv, int thread_level) {
     }
     if (question == "affinity") {
         return print_affinity();
+    }
+    if (question == "nodes") {
+        int passes = 0;
+        if (argc > 2) {
+            std::from_chars(argv[2], argv[2] + std::strlen(argv[2]), passes);
+        }
+        return passes > 0 ? print_nodes(passes, {argv + 3, argv + argc}) : explain();
     }
     const auto sizes = sizes_of(argc, argv);
     if (!sizes) {
@@ -61,12 +72,14 @@ int answer(std::string_view question, int argc, char** argv, int thread_level) {
 
 int main(int argc, char** argv) {
     const std::string_view question = argc > 1 ? argv[1] : "identity";
-    constexpr std::array<std::string_view, 4> questions{"identity", "affinity", "pingpong", "fabric"};
+    constexpr std::array<std::string_view, 5> questions{"identity", "affinity", "pingpong", "fabric",
+                                                        "nodes"};
     if (std::find(questions.begin(), questions.end(), question) == questions.end()) {
         return explain();
     }
     // The highest level is only requested if it is the answer, because it slows down messages.
-    const int wanted = question == "identity" ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
+    const int with_threads = question == "nodes" ? MPI_THREAD_FUNNELED : MPI_THREAD_SINGLE;
+    const int wanted = question == "identity" ? MPI_THREAD_MULTIPLE : with_threads;
     int thread_level = MPI_THREAD_SINGLE;
     MPI_Init_thread(&argc, &argv, wanted, &thread_level);
     const int status = answer(question, argc, argv, thread_level);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 namespace mpiric::probes {
@@ -20,5 +21,15 @@ int print_pingpong(const std::vector<std::size_t>& sizes_bytes);
 // devices that a class used, "network" plain TCP over a network between two nodes, "copy" the speed of
 // memory.
 int print_fabric(const std::vector<std::size_t>& sizes_bytes);
+
+// One line per rank, in rank order, for one rank on each node: arithmetic, memory and messages, each measured
+// in several passes on all nodes at once, and the first characters of files.
+int print_nodes(int passes, const std::vector<std::string>& paths);
+
+// Prints the lines of all ranks in rank order; launchers interleave lines that ranks print themselves.
+int print_in_order(const std::string& line);
+
+// Name and version of the library that serves MPI calls.
+std::string library_version();
 
 }  // namespace mpiric::probes

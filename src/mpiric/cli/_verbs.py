@@ -17,7 +17,7 @@ _GLOBAL = ("-v", "-vv", "--verbose", "--log-file")  # options of mpiric itself, 
 # Sections of the help page and their verbs, in the order of a user's interest.
 SECTIONS = {
     "Tune": ("tune", "run", "env", "history", "sweep", "scale"),
-    "Understand": ("doctor", "profile", "report", "ps", "fabric"),
+    "Understand": ("doctor", "profile", "report", "ps", "fabric", "nodes"),
     "Place": ("place", "map"),
     "Build once, run anywhere": ("cc", "cxx", "fc", "build", "inspect", "extract", "verify", "pack"),
     "Cluster": ("machine", "mpi", "script"),

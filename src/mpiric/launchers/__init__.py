@@ -7,7 +7,7 @@ dialect, and ``render`` combines job and spellings. ``emit`` writes a placement 
 from mpiric.launchers._arguments import without_wrappers
 from mpiric.launchers._dialect import Dialect
 from mpiric.launchers._emission import runtime_variables
-from mpiric.launchers._hosts import named_hosts, write_host_file
+from mpiric.launchers._hosts import host_facets, named_hosts, write_host_file
 from mpiric.launchers._parse import ambiguous_launcher_word, launcher_word, parse_command
 from mpiric.launchers._registry import dialects, emit, emit_all, placing_launchers, recognise_launcher
 from mpiric.launchers._render import render
@@ -21,6 +21,7 @@ __all__ = [
     "emit",
     "emit_all",
     "given_to_ranks",
+    "host_facets",
     "launcher_word",
     "named_hosts",
     "parse_command",

@@ -105,9 +105,14 @@ class Quoted:
         return _FORMS[how](self._value)
 
 
-def quote(template: str, numbers: Mapping[str, float]) -> str:
-    """Fill numbers into a sentence: ``{mpi_share:%}`` or ``{ranks:n}``, with the formats of `Quoted`."""
-    return template.format_map({name: Quoted(value) for name, value in numbers.items()})
+def quote(template: str, values: Mapping[str, float | str]) -> str:
+    """Fill values into a sentence: ``{mpi_share:%}`` or ``{ranks:n}``, with the formats of `Quoted`.
+
+    Texts such as ``{slow_node}`` have no format.
+    """
+    return template.format_map(
+        {name: value if isinstance(value, str) else Quoted(value) for name, value in values.items()}
+    )
 
 
 _FORMS: Mapping[str, Callable[[float], str]] = {

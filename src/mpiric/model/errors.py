@@ -28,7 +28,7 @@ class ExitCode(IntEnum):
     NO_ROOM = 71, "the system refuses disk space, memory, a process or a permission"
     CONTINUES = 75, "inside a batch job: this job has done its part, and the next job goes on"
     MISMATCH = 78, "launcher, library, recipe or machine do not belong together"
-    SLOWER = 80, "`history --against`: the program has become slower"
+    SLOWER = 80, "`history --against`: the program has become slower; `nodes`: a node is slow"
     FOUND = 81, "`doctor --fail-on`: one of the findings is reported"
     MISPLACED = 82, "`place --verify`: threads or memory are misplaced"
     DIFFERENT = 83, "`verify`: a variant fails or gives different results"

@@ -66,18 +66,23 @@ def _rule(row: Mapping[str, Any]) -> Rule:
 
 def advise(profile: Profile) -> tuple[Advice, ...]:
     """Return the advice on a profile: causes before their effects, largest gains first."""
-    return advise_on(profile.numbers, profile.command)
+    slow = int(profile.numbers["slow_node_position"])
+    return advise_on(profile.numbers, profile.command, {"slow_node": (*profile.nodes, "")[slow]})
 
 
-def advise_on(numbers: Mapping[str, float], command: str) -> tuple[Advice, ...]:
+def advise_on(
+    numbers: Mapping[str, float], command: str, names: Mapping[str, str] | None = None
+) -> tuple[Advice, ...]:
     """Return the advice of the rules whose numbers are all known, in the same order.
 
+    ``names`` are further texts in the sentences: the name of the slow node.
     Gains are shares of the whole run, and most numbers shares of the time between MPI_Init and MPI_Finalize.
     """
     inside = 1.0 - numbers.get(_START_UP, 0.0)
+    values: dict[str, float | str] = {"slow_node": "NODE", **numbers, **(names or {})}
     pieces = [
         Advice(
-            Finding(rule.id, *(quote(text, numbers) for text in (rule.says, rule.evidence, rule.fix))),
+            Finding(rule.id, *(quote(text, values) for text in (rule.says, rule.evidence, rule.fix))),
             min(1.0, numbers.get(rule.gain, 0.0)) * (1.0 if rule.gain == _START_UP else inside),
             _expected(rule, numbers, inside),
             quote(rule.basis, numbers),

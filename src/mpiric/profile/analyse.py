@@ -24,6 +24,7 @@ from mpiric.profile.numbers import (
     time_numbers,
 )
 from mpiric.profile.sites import site_uses
+from mpiric.profile.slow_node import slow_node_numbers
 from mpiric.profile.timeline import excess_numbers, timeline_of
 
 _COPY_BYTES_PER_S = 4e9  # a copy reads and writes, half of the bandwidth of a core
@@ -113,6 +114,7 @@ def analyse(record: Record, command: str = "") -> Profile:
         **counter_numbers(record),
         **io_numbers(files, ranks),
         **affinity_numbers(ranks),
+        **slow_node_numbers(record, ranks, places),
     }
     numbers |= expected_numbers(record, waiting, ranks, collectives, numbers)
     # Start-up of the rank that waits least for others in it.

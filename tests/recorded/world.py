@@ -243,7 +243,7 @@ def _replace_runner(world: World, patch: pytest.MonkeyPatch) -> None:
 
 def _foreground_of(world: World) -> Callable[..., ForegroundResult]:
     def run_in_foreground(
-        launch: Launch, environment: Mapping[str, str], output: Any, limit_s: float | None = None, **_: Any
+        launch: Launch, environment: Mapping[str, str], output: Any, limit_s: float | None = None, *_: Any
     ) -> ForegroundResult:
         with tempfile.TemporaryDirectory() as place:
             paths = (Path.cwd(), Path(place, "stdout"), Path(place, "stderr"))

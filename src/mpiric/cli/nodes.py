@@ -15,6 +15,7 @@ from mpiric.model.amount import counted, share
 from mpiric.model.errors import ExitCode
 from mpiric.model.host_list import hosts_of
 from mpiric.model.slow_nodes import FALSE_ALARMS, LEAST
+from mpiric.schedulers import batch_schedulers
 from mpiric.workflows.fabric.nodes import NodesRequest, examine_nodes, keep, ledger, past_measurements
 
 _SHOWN = ("arithmetic", "slowest core", "memory bandwidth", "latency", "bandwidth")
@@ -151,11 +152,12 @@ def _difference(entry: Difference) -> str:
 
 
 def _without(report: NodesReport) -> str:
-    """Return the option that leaves out the slow nodes: of Slurm, otherwise a list of the other hosts."""
+    """Return the option that leaves out the slow nodes: of the scheduler, or a list of the other hosts."""
     if not report.slow:
         return ""
-    if report.scheduler == "slurm":
-        return f"--exclude={','.join(report.slow)}"
+    scheduler = batch_schedulers().get(report.scheduler)
+    if scheduler and scheduler.exclusion:
+        return scheduler.exclusion.format(",".join(report.slow))
     remaining = [node.host for node in report.nodes if node.host not in report.slow]
     return f"--hosts {','.join(remaining)}" if remaining else ""
 

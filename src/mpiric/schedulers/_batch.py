@@ -68,6 +68,7 @@ class BatchScheduler(Scheduler):
     unknown: tuple[str, ...] = ()  # likewise, if a job is no longer known
     no_cluster: tuple[str, ...] = ()  # likewise, if the commands are installed without a cluster
     too_many: tuple[str, ...] = ("limit", "Limit")  # likewise, if an array is larger than allowed
+    exclusion = ""  # form of the option that leaves out hosts; "" if the scheduler has none
     own_variables = ""  # prefix of variables that would make a new job believe that it is the present one
     kept_variables: tuple[str, ...] = ()
 

@@ -57,6 +57,7 @@ class Slurm(BatchScheduler):
     unknown = ("Invalid job id specified",)
     no_cluster = ("could not establish a configuration source",)
     too_many = ("array", "limit", "Limit")
+    exclusion = "--exclude={}"
     own_variables = "SLURM_"
     kept_variables = ("SLURM_CONF", "SLURM_CLUSTERS", "SLURM_JWT")
     submitted_pattern = r"^(\d+)(?:;\S+)?$"  # --parsable appends ;cluster on federations

@@ -45,7 +45,7 @@ def test_useful_time_that_grows_on_a_fuller_node_may_be_memory_bandwidth():
 
 def test_useful_time_that_grows_on_more_nodes_is_a_serial_part():
     (cause,) = causes(0.6, large=Size(16, nodes=8))
-    assert cause.startswith("computing takes more core time in sum: every rank repeats a serial part")
+    assert cause.startswith("computing takes more core time in total: every rank repeats a serial part")
 
 
 def test_files():

@@ -118,6 +118,7 @@ struct RecordedCall : world::Volume {
 struct RareRecordedCall : RecordedCall {
     using RecordedCall::RecordedCall;
 
+    // NOLINTNEXTLINE(bugprone-derived-method-shadowing-base-method): the notes are to call this one.
     [[gnu::noinline]] void on(MPI_Comm on_comm) noexcept { RecordedCall::on(on_comm); }
     template <std::integral... Factors>
     [[gnu::noinline]] static uint64_t payload(MPI_Datatype type, Factors... factors) noexcept {

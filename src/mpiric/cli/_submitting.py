@@ -91,6 +91,7 @@ def run_submitted(
     more: tuple[str, ...],
     *,
     stdin: str = "",
+    argv: tuple[str, ...] = (),
     budget_s: float,
     afresh: bool,
     go_on: str = "",
@@ -99,6 +100,7 @@ def run_submitted(
     """Run the current command as a job with its files in ``directory``, and return its exit status.
 
     The job gets the options of this call, with ``more`` instead of the options that choose a directory.
+    ``argv`` is the launch line that the size of the job follows from, by default the line of this call.
     ``go_on`` is the command that follows the job again, by default this call.
     """
     # Most calls submit nothing.
@@ -116,7 +118,7 @@ def run_submitted(
     request = SubmitRequest(
         directory=directory,
         arguments=(verb, *given_options(context, _OURS), *more, "--", *line),
-        argv=line if "command_line" in parameters else (*line, _SOME_PROGRAM),
+        argv=argv or (line if "command_line" in parameters else (*line, _SOME_PROGRAM)),
         working_directory=str(Path.cwd()),
         environment=dict(os.environ),
         stdin=stdin,

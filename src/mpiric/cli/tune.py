@@ -42,6 +42,7 @@ from mpiric.cli.main import STARTED_S
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.amount import parse_duration
 from mpiric.model.errors import ExitCode, MpiricError
+from mpiric.model.parameter import parse_parameters, substitute
 from mpiric.model.quoting import sh_command
 from mpiric.model.situation import Allowed
 from mpiric.model.tuned import Tuned
@@ -68,6 +69,7 @@ Examples:
   mpiric tune --only transport,collectives -- mpiexec -n 64 ./solver
   mpiric tune --objective 'output:Performance: (.*) ns/day' --maximise -- mpirun -n 8 gmx_mpi mdrun
   mpiric tune --only io --objective io -- mpirun -n 64 ./app input.nml   file layout and I/O
+  mpiric tune --param NB=64,128,256 -- mpirun -n 4 ./app --block {NB}
   mpiric tune --site -- mpirun -n 2 IMB-MPI1 PingPong   defaults for all programs of a site
   mpiric tune --resume -- mpirun -n 2 lmp -in in.lj      after Ctrl-C or a crash
   mpiric tune --submit --sbatch='-p normal -t 1:00:00' -- srun -N 4 -n 64 ./app   as a job
@@ -134,6 +136,12 @@ def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
         help="Do not try these knobs or families of knobs.",
     ),
     mpi_option,
+    click.option(
+        "--param",
+        multiple=True,
+        metavar="NAME=V1,V2,…",
+        help="Also try these values for {NAME} in the arguments of CMD. The first value is the baseline.",
+    ),
 )
 @option_group(
     "What counts as faster",
@@ -344,6 +352,7 @@ def _request(command_line: tuple[str, ...], stdin: str, options: dict[str, Any])
         finish=options["finish"] or options["reference"] is not None,
         reference=check_reference(options["reference"]) if options["reference"] else None,
         spread=spread_of(options),
+        parameters=parse_parameters(options["param"], command_line),
         options=tuple(given_options(click.get_current_context(), _NOT_KEPT)),
     )
 
@@ -383,6 +392,7 @@ def _submitted(request: TuneRequest) -> int:
         directory,
         ("--into", str(directory)),
         stdin=request.stdin,
+        argv=substitute(request.argv, request.baseline_parameters),
         budget_s=request.budget_s,
         go_on=sh_command([*again, "--", *request.argv]),
         afresh=False,

@@ -12,10 +12,12 @@ from mpiric.knobs._hints import why_hints_not_set
 from mpiric.knobs._inherited import inherited_problems
 from mpiric.knobs._layouts import why_not_set
 from mpiric.knobs._outputs import output_system, outputs
+from mpiric.knobs._parameters import parameter_knob
 from mpiric.knobs._relevance import distinct, is_in_force, scaled
 from mpiric.knobs.libraries import binding_in_force, default_level
 from mpiric.model.job import Meaning
 from mpiric.model.knob import REMOVED, SET_THE_CPUS, FilesEffect, Knob, ResultsEffect, Skip, Try, Written
+from mpiric.model.parameter import PARAMETER
 from mpiric.model.registry import modules_of
 from mpiric.model.situation import Situation
 
@@ -30,6 +32,7 @@ __all__ = [
     "inherited_problems",
     "is_binding_kept",
     "is_in_force",
+    "knob_named",
     "output_system",
     "outputs",
     "switched",
@@ -70,6 +73,11 @@ def all_knobs() -> Mapping[str, Knob]:
                 raise ValueError(f"knobs/{stem}.py declares {knob.name} again")
             knobs[knob.name] = replace(knob, family=stem)
     return knobs
+
+
+def knob_named(name: str) -> Knob:
+    """Return the knob of a configuration: a registered one, or the knob of a parameter ``{NAME}``."""
+    return parameter_knob(name) if PARAMETER.fullmatch(name) else all_knobs()[name]
 
 
 def consider(knob: Knob, situation: Situation) -> Skip | Try:
@@ -122,7 +130,7 @@ def check_configuration(values: Mapping[str, str]) -> tuple[str, ...]:
     """
     problems = []
     for name, value in values.items():
-        knob = all_knobs().get(name)
+        knob = knob_named(name) if PARAMETER.fullmatch(name) else all_knobs().get(name)
         if name in REMOVED:
             problems.append(f"the knob {name} has been removed: it made no program faster")
         elif knob is None:

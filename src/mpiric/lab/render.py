@@ -9,7 +9,8 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MismatchError, MpiricError, NoRuntimeError
 from mpiric.model.job import Job, Meaning, Segment
 from mpiric.model.knob import Knob
-from mpiric.model.launch import Launch, Spelling
+from mpiric.model.launch import Launch, Setting, Spelling
+from mpiric.model.parameter import PARAMETER
 from mpiric.model.rank_order import RankOrders
 from mpiric.model.situation import Situation, Tuner
 
@@ -73,6 +74,12 @@ def spell(knob: Knob, value: str, situation: Situation) -> Spelling | None:
     return mpis.spell(knob.name, value, situation)
 
 
+def with_arguments(configuration: Configuration, situation: Situation) -> Situation:
+    """Return the situation with the arguments that the parameters of a configuration select."""
+    values = {name: value for name, value in configuration.items if PARAMETER.fullmatch(name)}
+    return replace(situation, job=launchers.with_parameters(situation.job, values))
+
+
 def spellings(configuration: Configuration, situation: Situation) -> dict[str, Spelling]:
     """Return the merged spelling of each knob.
 
@@ -83,7 +90,7 @@ def spellings(configuration: Configuration, situation: Situation) -> dict[str, S
     under = _switched(configuration, situation)
     chosen = configuration.as_dict()
     for name, value in completed(configuration, situation).items:
-        knob = knobs.all_knobs()[name]
+        knob = knobs.knob_named(name)
         spelling = None
         if name not in chosen and not chosen.keys() & {"mapping", "threads-per-rank"}:
             spelling = launchers.spell_carried(name, value, under)
@@ -116,9 +123,9 @@ def completed(configuration: Configuration, situation: Situation) -> Configurati
     under = _switched(configuration, situation)
     values = configuration.as_dict()
     for name, value in configuration.items:
-        knob = knobs.all_knobs()[name]
+        knob = knobs.knob_named(name)
         for other, needed in (knob.brings(value, under) if knob.brings else {}).items():
-            if spell(knobs.all_knobs()[other], needed, under) is not None:
+            if spell(knobs.knob_named(other), needed, under) is not None:
                 values.setdefault(other, needed)
     return Configuration.of(values)
 
@@ -147,6 +154,7 @@ def render(configuration: Configuration, situation: Situation, carried: Spelling
 
     ``carried`` is added for the ranks: the recording runtime.
     """
+    situation = with_arguments(configuration, situation)
     written = spellings(configuration, situation)
     chosen = completed(configuration, situation).as_dict()
     spelled = [(knob, chosen[knob], spelling) for knob, spelling in written.items()]
@@ -155,7 +163,12 @@ def render(configuration: Configuration, situation: Situation, carried: Spelling
     parts = sorted([*spelled, *beside], key=lambda part: part[0] == _SWITCHES[0])
     if (first := _sanitizer(situation)) and any(spelling.preload for _, _, spelling in parts):
         parts.insert(0, ("sanitizer", "first", Spelling(preload=first)))
-    return launchers.render(situation.job, parts)
+    launch = launchers.render(situation.job, parts)
+    replaced = (
+        Setting(name, f"{name}={value}", value, "command line")
+        for name, value in situation.job.parameters.items()
+    )
+    return replace(launch, settings=(*launch.settings, *replaced))
 
 
 def as_variables(configuration: Configuration, situation: Situation) -> Launch:
@@ -172,6 +185,7 @@ def as_variables(configuration: Configuration, situation: Situation) -> Launch:
         launcher_words=(),
         segments=(Segment((), program),),
         argv=program,
+        template=situation.job.template[-len(program) :],
     )
     return render(configuration, replace(situation, job=direct))
 

@@ -12,6 +12,7 @@ from mpiric.launchers._parse import ambiguous_launcher_word, launcher_word, pars
 from mpiric.launchers._registry import dialects, emit, emit_all, placing_launchers, recognise_launcher
 from mpiric.launchers._render import render
 from mpiric.launchers._spellers import spell, spell_carried
+from mpiric.launchers._substitute import with_parameters
 from mpiric.launchers._variables import given_to_ranks
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "runtime_variables",
     "spell",
     "spell_carried",
+    "with_parameters",
     "without_wrappers",
     "write_host_file",
 ]

@@ -11,6 +11,7 @@ from mpiric.model.amount import count_of
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 from mpiric.model.job import LaunchOption, Meaning
+from mpiric.model.parameter import PARAMETER
 
 
 @dataclass(frozen=True)
@@ -194,7 +195,7 @@ def _take(
 def _values(option: Option, word: str, values: tuple[str, ...]) -> tuple[str, ...]:
     if option.implied:
         return (option.implied,)
-    if option.meaning is Meaning.RANKS and not count_of(values[0]):
+    if option.meaning is Meaning.RANKS and not (count_of(values[0]) or PARAMETER.search(values[0])):
         raise MpiricError(
             f"the number of ranks in '{word} {values[0]}' must be a positive integer",
             hint="for example: -n 4",

@@ -299,10 +299,10 @@ def _by_ranks_per_node(target: Dialect, segment: Segment, nodes: str) -> Words |
     if segment.first(Meaning.RANKS_PER_NODE) is not None:
         return ()
     ranks = segment.first(Meaning.RANKS)
-    count = count_of(nodes)
-    if ranks is None or not count or int(ranks.values[0]) % count:
+    count, total = count_of(nodes), count_of(ranks.values[0]) if ranks is not None else 0
+    if not count or not total or total % count:
         return None
-    return target.write[Meaning.RANKS_PER_NODE]((str(int(ranks.values[0]) // count),))
+    return target.write[Meaning.RANKS_PER_NODE]((str(total // count),))
 
 
 def _refusal(option: LaunchOption, target: Dialect, reason: str) -> MismatchError:

@@ -102,7 +102,14 @@ class Job:
     container: Container | None = None
     launcher: LauncherTraits = field(default_factory=LauncherTraits)
     binding_wrapper: str = ""  # behind the launcher, sets the CPUs of each rank: "taskset -c 1"
+    template: tuple[str, ...] = ()  # argv with {NAME} for parameters, as written; () without parameters
+    parameters: Mapping[str, str] = field(default_factory=dict)  # {NAME} → value in this job
     host_files: Mapping[str, str] = field(default_factory=dict)  # path as written → contents
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """Return the command as the user wrote it, with {NAME} for parameters."""
+        return self.template or self.argv
 
     @property
     def program(self) -> tuple[str, ...]:

@@ -71,5 +71,6 @@ class Recipe:
     policy: tuple[str, ...] = ()  # lines of the flat policy for `collectives = "policy"`
     measured_in: str = ""  # "slurm job", "no job"; "" if the recipe does not contain it
     rank_order: tuple[int, ...] = ()  # slot of each rank, for the knob `rank-order`
+    parameters: Mapping[str, str] = field(default_factory=dict)  # {NAME} in the command → baseline value
     removed: tuple[str, ...] = ()  # knobs in the file that this version of mpiric no longer has
     format: int = FORMAT

@@ -242,9 +242,9 @@ def _without_mpiric(tuned: Tuned) -> Iterator[tuple[int, Text]]:
 
 
 def _next(tuned: Tuned) -> Iterator[tuple[int, Text]]:
-    command = sh_command(tuned.job.argv)
+    command = sh_command(tuned.job.command)
     if tuned.interrupted or tuned.best_so_far:
-        resume = sh_command(["mpiric", "tune", *tuned.resume_options, "--", *tuned.job.argv])
+        resume = sh_command(["mpiric", "tune", *tuned.resume_options, "--", *tuned.job.command])
         yield 2, Text(resume, style="green")
     elif tuned.recipe:
         yield 2, Text(f"mpiric run -- {command}", style="green")

@@ -21,6 +21,7 @@ from mpiric.model.errors import MpiricError
 from mpiric.model.evidence import Evidence, Share, Verdict
 from mpiric.model.knob import REMOVED
 from mpiric.model.marks import read_mark_option
+from mpiric.model.parameter import PARAMETER
 from mpiric.model.recipe import FORMAT, Fingerprint, ProvedMarks, Recipe, WholeCheck, WholeVerdict
 from mpiric.statistics.confidence_sequence import median_interval
 from mpiric.tuning.policy.flat import parse_flat
@@ -74,6 +75,8 @@ def render_recipe(recipe: Recipe) -> str:
         document["policy"] = list(recipe.policy)
     if recipe.rank_order:
         document["rank_order"] = " ".join(map(str, recipe.rank_order))
+    if recipe.parameters:
+        document["parameters"] = dict(recipe.parameters)
     if recipe.evidence is not None:
         document["evidence"] = _render_evidence(recipe.evidence)
     return tomli_w.dumps(document)
@@ -146,6 +149,7 @@ def parse_recipe(data: bytes, where: str, check: Check) -> Recipe:
         marks=_proved_marks(top.table("marks")) if top.has("marks") else None,
         policy=top.texts("policy", limit=5000) if top.has("policy") else (),
         rank_order=_rank_order(top) if top.has("rank_order") else (),
+        parameters=_parameters(top.table("parameters"), check) if top.has("parameters") else {},
         format=version,
     )
     if recipe.policy:
@@ -159,13 +163,23 @@ def _configuration(table: CheckedTable, check: Check) -> Configuration:
     settings = table.text_map(_MOST_KNOBS)
     values = {knob: value for knob, value in settings.items() if knob not in REMOVED}
     for knob, value in values.items():
-        if not _KNOB.fullmatch(knob):
+        if not (_KNOB.fullmatch(knob) or PARAMETER.fullmatch(knob)):
             raise table.error(knob, "is not the name of a knob")
         if len(value) > 256:
             raise table.error(knob, "has a value longer than any knob accepts")
         if reason := check(knob, value):
             raise table.error(knob, reason)
     return Configuration.of(values)
+
+
+def _parameters(table: CheckedTable, check: Check) -> dict[str, str]:
+    """Read the baseline values of the parameters of the command."""
+    parameters = table.text_map(_MOST_KNOBS)
+    for name, value in parameters.items():
+        reason = check(name, value) if PARAMETER.fullmatch(name) else "is not the name of a parameter"
+        if reason:
+            raise table.error(name, reason)
+    return dict(parameters)
 
 
 def _rank_order(top: CheckedTable) -> tuple[int, ...]:

@@ -23,6 +23,14 @@ CASES = (
     ),
     Case("history", [TUNE, "history", "history --json", f"history -- {OPENMPI}"], FASTER),
     Case("as-then", [TUNE, AGAINST], FASTER),
+    Case(
+        "param-as-then",
+        [
+            tune("--param NB=32,64 --max-runs 40 --output then.toml", "param", f"{OPENMPI} {{NB}}"),
+            f"{AGAINST} {{NB}}",
+        ],
+        {"effects": {"{NB}=64": Effect(0.8)}},
+    ),
     Case("slower-now", [TUNE, change(wall_s=11.0), AGAINST], FASTER),
     Case("faster-now", [TUNE, change(wall_s=9.0), AGAINST.replace("--against", "--json --against")], FASTER),
     Case("fails-now", [TUNE, change(runs={34: FAILS}), AGAINST], FASTER),

@@ -65,5 +65,34 @@ CASES = (
     ),
     Case("site", [tune("--site --max-runs 40", "binding")], FASTER),
     Case("dry-run", [f"tune --only binding,malloc --dry-run -- {OPENMPI}"], FASTER),
+    Case(
+        "param",
+        [
+            tune("--param NB=32,64 --param P=1,2 --max-runs 50", "binding", f"{OPENMPI} {{NB}} {{P}}"),
+            f"run --dry-run -- {OPENMPI} {{NB}} {{P}}",
+        ],
+        {"effects": {"{NB}=64": Effect(0.8)}},
+    ),
+    Case(
+        "param-json",
+        [tune("--json --param NB=32,64 --max-runs 40", "param", f"{OPENMPI} {{NB}}")],
+        {"effects": {"{NB}=64": Effect(0.8)}},
+    ),
+    Case(
+        "param-other-output",
+        [tune("--param NB=32,64 --max-runs 40", "param", f"{OPENMPI} {{NB}}")],
+        {"effects": {"{NB}=64": OTHER_OUTPUT}},
+    ),
+    Case("param-dry-run", [f"tune --only binding --param N=2,4 --dry-run -- {OPENMPI} {{N}} {{other}}"]),
+    Case(
+        "param-refused",
+        [
+            f"tune --param NB=32 -- {OPENMPI} {{NB}}",
+            f"tune --param NB=32,64 -- {OPENMPI}",
+            f"tune --param NB=1,2 --param NB=3,4 -- {OPENMPI} {{NB}}",
+            f"tune --param NB=1,/etc/passwd -- {OPENMPI} {{NB}}",
+            f"tune --param NB=1,2 --site -- {OPENMPI} {{NB}}",
+        ],
+    ),
     Case("contradiction", [tune("--check true --no-check")], FASTER),
 )

@@ -1,6 +1,6 @@
 """Tunes that are interrupted, or whose log is cut, and then resumed."""
 
-from tests.recorded.case import Case, change, cut, tune
+from tests.recorded.case import OPENMPI, Case, change, cut, tune
 from tests.recorded.program import INTERRUPTED, Effect
 
 FASTER = {"effects": {"binding": Effect(0.8)}}
@@ -33,6 +33,15 @@ CASES = (
     *(Case(f"cut-after-{events}", [TUNE, cut(events, torn=30), RESUME], FASTER) for events in (1, 3, 9, 22)),
     Case("cut-before-finished", [TUNE, cut(24), RESUME], FASTER),
     Case("resume-finished", [TUNE, RESUME], FASTER),
+    Case(
+        "resume-param",
+        [
+            tune("--param NB=32,64 --max-runs 40", "param", f"{OPENMPI} {{NB}}"),
+            change(runs={}),
+            tune("--resume", "", f"{OPENMPI} {{NB}}"),
+        ],
+        {"effects": {"{NB}=64": Effect(0.8)}, "runs": {6: INTERRUPTED}},
+    ),
     Case("resume-nothing", [RESUME]),
     Case(
         "undecided-goes-on",

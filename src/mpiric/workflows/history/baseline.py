@@ -1,6 +1,7 @@
 """Baselines of a comparison: the runs of a recipe, of a tune of some day, or of records."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
 from datetime import datetime, timezone
 from pathlib import Path
 from statistics import median
@@ -52,6 +53,7 @@ class Baseline:
     original: tuple[float, ...]
     objective: str
     marks: BaselineMarks | None = None  # step markers of the runs; None for whole runs
+    parameters: Mapping[str, str] = field(default_factory=dict)  # {NAME} in the command → original value
     measured_in: str = ""  # place of the runs, see `model.recipe.Recipe`
 
 
@@ -93,6 +95,7 @@ def baseline_of(request: AgainstRequest, job: str) -> Baseline:
             tuned[-_MOST_RUNS:],
             original[-_MOST_RUNS:],
             objective,
+            parameters=recipe.parameters,
             measured_in=recipe.measured_in,
         )
     return _baseline_of_day(_date(request.against), Store(request.store), job)
@@ -134,8 +137,14 @@ def _baseline_of_day(day: datetime, store: Store, job: str) -> Baseline:
         _objectives(proof, tuned),
         _objectives(proof, Configuration()) or _objectives(log.trials_of(Phase.OBSERVE), Configuration()),
         str(log.meta.get("objective", "wall")),
+        parameters=_parameters(log.meta.get("parameters")),
         measured_in=read_recipe(recipes[0], check_value).measured_in if recipes else "",
     )
+
+
+def _parameters(logged: object) -> dict[str, str]:
+    """Return the baseline values of parameters from a log."""
+    return {str(name): str(value) for name, value in logged.items()} if isinstance(logged, dict) else {}
 
 
 def _of_records(path: Path, records: tuple[Path, ...]) -> Baseline:

@@ -1,5 +1,6 @@
 """`mpiric history`: list tunes, and compare a program with an earlier run."""
 
+from dataclasses import replace
 from math import inf
 
 from mpiric.host.host import Host
@@ -7,7 +8,7 @@ from mpiric.host.processes.execution import Runner
 from mpiric.lab.judge import Judge
 from mpiric.lab.lab import Lab, drive
 from mpiric.lab.recording import RECORDS
-from mpiric.launchers import dialects
+from mpiric.launchers import dialects, with_parameters
 from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MismatchError, MpiricError
@@ -49,6 +50,7 @@ def against(request: AgainstRequest, host: Host, narrator: Narrator) -> DayCompa
     """Measure the command again, in turn without and with the baseline's recipe, and compare."""
     parsed = parse_job(request.argv, host, request.working_directory, request.environment, request.stdin)
     baseline = baseline_of(request, job_identity(parsed.job))
+    parsed = replace(parsed, job=with_parameters(parsed.job, baseline.parameters))
     _check_alike(baseline, parsed.job, request, host)
     runs = runs_needed(len(baseline.original), request.confidence)
     if runs is None:

@@ -6,6 +6,7 @@ from pathlib import PurePosixPath
 
 from mpiric.host.host import Host
 from mpiric.host.secrets import hide
+from mpiric.launchers import with_parameters
 from mpiric.model.job import Job
 from mpiric.model.machine import Machine
 from mpiric.model.mpi_library import MpiLibrary
@@ -25,7 +26,7 @@ def job_identity(job: Job) -> str:
     Secrets are excluded: a command with another token is the same command, and the digest must not reveal
     tokens.
     """
-    text = "\0".join([job.working_directory, *hide(job.argv)])
+    text = "\0".join([job.working_directory, *hide(job.command)])
     return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()[:16]
 
 
@@ -62,6 +63,8 @@ def of_mpi(mpi: MpiLibrary) -> Mapping[str, str]:
 
 
 def _program(job: Job, host: Host) -> Mapping[str, str]:
+    """Return the part for the program, of the command as written: its parameters are not replaced."""
+    job = with_parameters(job, {name: name for name in job.parameters})
     return {
         "name": program_name(job),
         "executable": _digest(job, host),

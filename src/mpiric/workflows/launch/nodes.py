@@ -126,7 +126,7 @@ def _needs(configuration: Configuration, situation: Situation) -> list[tuple[str
     """Return pairs of a knob and a need of its value on each node; nodes may lack libraries to preload."""
     needs = []
     for name, value in configuration.items:
-        knob = knobs.all_knobs()[name]
+        knob = knobs.knob_named(name)
         need = knob.needs(value) if knob.needs else None
         if need is not None:
             needs.append((name, need))

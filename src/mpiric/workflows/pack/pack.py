@@ -10,7 +10,7 @@ from mpiric.host.host import Host
 from mpiric.host.installation.images import best_format, write_image
 from mpiric.host.packaged import packaged_directory
 from mpiric.host.secrets import masked
-from mpiric.lab.render import render
+from mpiric.lab.render import render, with_arguments
 from mpiric.model.dataclass import dataclass
 from mpiric.model.job import Job
 from mpiric.model.pack import Content, ContentKind, GlibcNeed, Pack, SettingsNeed
@@ -121,7 +121,10 @@ def pack(request: PackRequest, host: Host) -> Packed:
     job = parsed.job
     entry = entry_of(job, host)
     prepared = prepare(_run_request(request), host, parsed)
-    recipe = packed_recipe(prepared.applied) if prepared.applied else PackedRecipe()
+    recipe = PackedRecipe()
+    if prepared.applied:
+        recipe = packed_recipe(prepared.applied)
+        job = with_arguments(prepared.configuration, prepared.applied.situation).job
     target = (request.output or Path(request.working_directory, f"{entry.name}.pack")).absolute()
     packed = gather(entry, job, recipe, request.more, host)
     packed = replace(packed, start=replace(packed.start, line=_line(job, prepared, recipe, entry, target)))

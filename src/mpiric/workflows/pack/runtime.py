@@ -89,7 +89,7 @@ def packed_recipe(applied: AppliedRecipe) -> PackedRecipe:
         if _is_of_site(spelling):
             left_out.append(LeftOut(f"{knob}={values.get(knob, '')}", _OF_SITE))
             continue
-        declared = knobs.all_knobs()[knob].needs
+        declared = knobs.knob_named(knob).needs
         need = declared(values[knob]) if declared and knob in values else None
         by_launcher = spelling.options or spelling.ranks or spelling.launcher_environment
         if need is not None:

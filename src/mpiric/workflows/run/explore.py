@@ -61,7 +61,7 @@ def not_explored_because(prepared: PreparedRun) -> str:
         return "the step marker is a line of output, which is not timed in production jobs"
     if recipe.checked_output == "none":
         return "the results of its trials were not compared with the original results"
-    effects = {name: knobs.all_knobs()[name].results for name, _ in recipe.configuration.items}
+    effects = {name: knobs.knob_named(name).results for name, _ in recipe.configuration.items}
     inexact = [name for name, effect in effects.items() if effect is not ResultsEffect.NONE]
     if inexact:
         return f"{', '.join(inexact)} may change the last digits of results"

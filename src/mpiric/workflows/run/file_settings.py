@@ -31,7 +31,7 @@ def file_warnings(configuration: Configuration, situation: Situation, host: Host
 
     An exhausted quota concerns every file setting; locks and the user's file of hints concern MPI-IO.
     """
-    acting = {name for name in configuration.as_dict() if knobs.all_knobs()[name].acts_on_files}
+    acting = {name for name in configuration.as_dict() if knobs.knob_named(name).acts_on_files}
     if not acting:
         return
     relevant = {"quota-used-up", *(["mount-without-flock"] if acting & _MPI_IO_KNOBS else [])}

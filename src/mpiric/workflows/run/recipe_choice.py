@@ -9,6 +9,7 @@ from pathlib import Path
 from mpiric import knobs
 from mpiric.host.host import Host
 from mpiric.lab.render import render
+from mpiric.launchers import with_parameters
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MismatchError, MpiricError, NotFoundError
 from mpiric.model.knob import ResultsEffect
@@ -104,7 +105,15 @@ def _of_program(name: str, store: Path | None) -> Sequence[Recipe]:
     return [recipe for _, recipe in matches]
 
 
-def with_policy_of(recipe: Recipe | None, situation: Situation, store: Path | None, host: Host) -> Situation:
+def with_parts_of(recipe: Recipe | None, situation: Situation, store: Path | None, host: Host) -> Situation:
+    """Return the situation with the parameters of the command, the policy and the rank order of a recipe."""
+    if recipe is not None:
+        situation = replace(situation, job=with_parameters(situation.job, recipe.parameters))
+    situation = _with_policy_of(recipe, situation, store, host)
+    return _with_order_of(recipe, situation, store, host)
+
+
+def _with_policy_of(recipe: Recipe | None, situation: Situation, store: Path | None, host: Host) -> Situation:
     """Return the situation with the policy of a recipe, readable by rank 0 or exported for the library."""
     if recipe is None or not recipe.policy:
         return situation
@@ -116,7 +125,7 @@ def with_policy_of(recipe: Recipe | None, situation: Situation, store: Path | No
     return replace(situation, tuner=with_policy(situation.tuner, policy, situation, store, host))
 
 
-def with_order_of(recipe: Recipe | None, situation: Situation, store: Path | None, host: Host) -> Situation:
+def _with_order_of(recipe: Recipe | None, situation: Situation, store: Path | None, host: Host) -> Situation:
     """Return the situation with the rank order of a recipe, readable by rank 0."""
     values = recipe.configuration.as_dict() if recipe else {}
     if recipe is not None and "rank-order" in values and recipe.rank_order:
@@ -186,8 +195,7 @@ def fitting_recipe(
             continue
         try:
             usable, _ = without_missing(recipe.configuration, situation, host, launches=False)
-            named = with_order_of(recipe, situation, request.store, host)
-            named = with_policy_of(recipe, named, request.store, host)
+            named = with_parts_of(recipe, situation, request.store, host)
             render(settable(usable, situation)[0], named)
         except MpiricError as error:
             why = f"the recipe {path} cannot be applied: {error.message}; {without}"
@@ -248,7 +256,7 @@ def rounding_settings(recipe: Recipe) -> tuple[str, ...]:
     return tuple(
         f"{name}={value}"
         for name, value in recipe.configuration.items
-        if knobs.all_knobs()[name].results is ResultsEffect.ROUNDING
+        if knobs.knob_named(name).results is ResultsEffect.ROUNDING
         or (name == "collectives" and (value == "online" or _chooses_reductions(recipe)))
     )
 

@@ -30,8 +30,7 @@ from mpiric.workflows.run.recipe_choice import (
     named_recipe,
     other_library,
     situation_for,
-    with_order_of,
-    with_policy_of,
+    with_parts_of,
 )
 
 
@@ -118,8 +117,7 @@ def _with_settings(
     if recipe is not None and not request.packs:
         configuration, more = without_missing(configuration, situation, host, launches=request.starts)
         sentences += more
-    situation = with_policy_of(recipe, situation, request.store, host)
-    situation = with_order_of(recipe, situation, request.store, host)
+    situation = with_parts_of(recipe, situation, request.store, host)
     situation, order = _with_given_order(request, situation, host)
     situation, collectives, more = with_collectives(request, configuration, situation, host)
     sentences += more
@@ -194,7 +192,7 @@ def _binding_notes(configuration: Configuration, situation: Situation) -> Iterat
 def _layout_notes(configuration: Configuration, situation: Situation) -> Iterator[str]:
     """Yield the note of each setting that changes the layout of files, which says how to undo it."""
     for name, value in configuration.as_dict().items():
-        knob = knobs.all_knobs()[name]
+        knob = knobs.knob_named(name)
         spelling = knob.settings(value, situation) if knob.settings else None
         if spelling is not None and knob.files is FilesEffect.RELAYOUT:
             yield f"{name}={value}: {spelling.note}"

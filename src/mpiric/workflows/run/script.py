@@ -16,6 +16,7 @@ from mpiric.model.errors import MismatchError, MpiricError
 from mpiric.model.job import Job, Meaning
 from mpiric.model.launch import Launch
 from mpiric.model.mpi_library import AbiFamily
+from mpiric.model.parameter import PARAMETER, substitute
 from mpiric.model.quoting import one_line, sh_command
 from mpiric.schedulers import (
     BatchScheduler,
@@ -210,9 +211,10 @@ def script(request: ScriptRequest, host: Host) -> Script:
         options = replace(options, environment={**service.environment, **options.environment})
     launch, sentences = _with_recipe(request, argv, host) if request.recipe else (Launch(argv, ""), ())
     around = () if named else scheduler.around_program(layout)
-    if around and launch.argv[-len(request.argv) :] == request.argv:
-        before = launch.argv[: -len(request.argv)]
-        launch = replace(launch, argv=(*before, *around, *request.argv))
+    settings = ((setting.knob, setting.value) for setting in launch.settings)
+    program = substitute(request.argv, {knob: value for knob, value in settings if PARAMETER.fullmatch(knob)})
+    if around and launch.argv[-len(program) :] == program:
+        launch = replace(launch, argv=(*launch.argv[: -len(program)], *around, *program))
     elif around:
         unbound = f"ranks are not bound to GPUs, since the recipe starts another program: {launch.argv[-1]}"
     reasons = {setting.name: f"{setting.knob}, from the recipe" for setting in launch.settings}

@@ -44,7 +44,7 @@ def findings_of(situation: Situation, space: SearchSpace | None = None) -> tuple
 
 def _suggestion(reason: str, values_of: Mapping[str, Sequence[str]]) -> Finding:
     """Return the finding that suggests knobs, each with the values to try first; empty: any value."""
-    sentences = [knobs.all_knobs()[name].sentence for name in values_of]
+    sentences = [knobs.knob_named(name).sentence for name in values_of]
     settings = [f"{name} = {' or '.join(first) or 'any'}" for name, first in values_of.items()]
     return Finding(
         id=f"{_SUGGESTION}{','.join(values_of)}",

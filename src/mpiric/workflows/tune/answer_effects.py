@@ -68,7 +68,7 @@ def afterwards_of(knob: str, state: TuneState) -> tuple[SymptomChange, ...]:
     if state.answered is None:
         return ()
     before, after = (run.profile.numbers for run in (state.recorded[-1], state.answered))
-    return symptom_changes(knobs.all_knobs()[knob].symptoms, before, after)
+    return symptom_changes(knobs.knob_named(knob).symptoms, before, after)
 
 
 def with_afterwards(tuned: Tuned, state: TuneState) -> Tuned:

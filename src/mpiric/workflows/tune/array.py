@@ -26,7 +26,6 @@ from mpiric.tuning.budget import Budget
 from mpiric.tuning.store.events import read_log
 from mpiric.tuning.store.store import EVENTS, Store, TuneLog
 from mpiric.workflows.fabric.bench import with_network_order, with_networks
-from mpiric.workflows.launch.parse_job import parse_job
 from mpiric.workflows.submit.array_rounds import (
     ArrayRound,
     drop_after,
@@ -39,7 +38,7 @@ from mpiric.workflows.tune.answer_effects import observe_answer
 from mpiric.workflows.tune.collectives import learn_collectives, with_learned
 from mpiric.workflows.tune.plan_round import budget_left, plan_round, spent_s
 from mpiric.workflows.tune.rank_orders import find_rank_orders, with_planned_orders
-from mpiric.workflows.tune.start import observe_command, open_tune
+from mpiric.workflows.tune.start import observe_command, open_tune, parse_request
 from mpiric.workflows.tune.state import TuneRequest, TuneState
 from mpiric.workflows.tune.write_results import write_results
 
@@ -68,7 +67,7 @@ def work(
 def _work(
     request: TuneRequest, array_round: ArrayRound, element: int | None, host: Host, narrator: Narrator
 ) -> Tuned | None:
-    parsed = parse_job(request.argv, host, request.working_directory, request.environment, request.stdin)
+    parsed = parse_request(request, host)
     with Store.part(array_round.directory(element).absolute(), round=array_round.number) as log:
         attempts = len(log.read().named("begun"))
         log.append("begun", {"job": installed_batch_scheduler(host).own_job(host.environ)})

@@ -49,7 +49,7 @@ def begin_file_runs(state: TuneState) -> None:
     Inputs are then cold, unless the user wants them warm; the allowed bytes limit the number of runs.
     """
     lab, request = state.lab, state.request
-    acts = any(knobs.all_knobs()[dimension.knob].acts_on_files for dimension in state.space.dimensions)
+    acts = any(knobs.knob_named(dimension.knob).acts_on_files for dimension in state.space.dimensions)
     acts = acts or request.objective.text == "io"
     if not acts or state.is_planned or state.marks is not None:
         return

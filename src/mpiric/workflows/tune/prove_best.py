@@ -87,7 +87,7 @@ def units_of(answer: Configuration, situation: Situation) -> tuple[Unit, ...]:
     ]
     units = [{name} for name in values]
     for name, value in values.items():
-        knob = knobs.all_knobs()[name]
+        knob = knobs.knob_named(name)
         brought = knob.brings(value, situation) if knob.brings else {}
         together = {name, *(other for other, needed in brought.items() if values.get(other) == needed)}
         together |= {

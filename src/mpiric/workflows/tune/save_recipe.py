@@ -7,7 +7,7 @@ from pathlib import Path
 from mpiric import __version__, knobs
 from mpiric.host.files import is_directory
 from mpiric.host.host import Host
-from mpiric.lab.render import completed, spellings
+from mpiric.lab.render import completed, spellings, with_arguments
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.evidence import Evidence
@@ -56,6 +56,7 @@ def save_recipe(state: TuneState, evidence: Evidence, split: SplitGain | None, h
         policy=_policy(configuration, situation),
         measured_in=job_around(host),
         rank_order=proved_order(configuration, situation),
+        parameters=request.baseline_parameters,
     )
     path = state.log.path / file_name(recipe.name)
     write_recipe(path, recipe)
@@ -65,7 +66,8 @@ def save_recipe(state: TuneState, evidence: Evidence, split: SplitGain | None, h
         if lost := [item for item in configuration.items if item not in prepared.configuration.items]:
             reason = "; ".join(prepared.sentences)
             raise MpiricError(reason or f"it would leave out {Configuration(tuple(lost))}")
-        missing = missing_libraries(prepared.launch, situation.job, host) if situation.nodes == 1 else ()
+        job = with_arguments(configuration, situation).job
+        missing = missing_libraries(prepared.launch, job, host) if situation.nodes == 1 else ()
         if missing:
             raise MpiricError(f"its ranks would not find {', '.join(missing)}")
     except MpiricError as error:
@@ -100,7 +102,7 @@ def export_learned(
 
 def reason_for(name: str, situation: Situation) -> str:
     """Return the reason why a knob may help here, or helps in general."""
-    knob = knobs.all_knobs()[name]
+    knob = knobs.knob_named(name)
     answer = knobs.consider(knob, situation)
     return answer.because if isinstance(answer, Try) and answer.prior >= 0.5 else knob.why
 
@@ -129,7 +131,7 @@ def changes_of(evidence: Evidence, situation: Situation, *, of_site: bool) -> tu
     written = spellings(answer, situation)
 
     def suits_site(name: str, value: str) -> bool:
-        suits = knobs.all_knobs()[name].site_default
+        suits = knobs.knob_named(name).site_default
         return suits is not None and suits(value, situation)
 
     return tuple(
@@ -148,7 +150,7 @@ def changes_of(evidence: Evidence, situation: Situation, *, of_site: bool) -> tu
 def _brought_by(name: str, evidence: Evidence, situation: Situation) -> str:
     """Return the knob of the answer that implies a setting of another knob, "" for none."""
     for other, value in evidence.configuration.items:
-        brings = knobs.all_knobs()[other].brings
+        brings = knobs.knob_named(other).brings
         if brings is not None and name in brings(value, situation):
             return other
     return ""

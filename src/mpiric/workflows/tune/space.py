@@ -19,6 +19,7 @@ from mpiric.model.evidence import Verdict
 from mpiric.model.json_text import read_fields
 from mpiric.model.knob import Knob, Skip, Try
 from mpiric.model.launch import Weight
+from mpiric.model.parameter import PARAMETER, PARAMETERS
 from mpiric.model.situation import Situation
 from mpiric.model.tuned import CannotMatter
 from mpiric.statistics.space import Dimension, SearchSpace
@@ -40,7 +41,7 @@ _ADVISED_SCORE = 0.9  # score of a knob that the advice of a record names
 
 def check_names(names: Sequence[str]) -> None:
     """Raise MpiricError for a word that is neither a knob nor a family."""
-    valid = set(knobs.all_knobs()) | {knob.family for knob in knobs.all_knobs().values()}
+    valid = {PARAMETERS} | set(knobs.all_knobs()) | {knob.family for knob in knobs.all_knobs().values()}
     for name in names:
         if name not in valid:
             raise MpiricError(
@@ -56,7 +57,7 @@ def requested_space(request: TuneRequest, situation: Situation) -> SearchSpace:
     situation = replace(situation, least_share=least_share(request))
     dimensions = []
     for name, answer in _tried(_answers(request, situation)):
-        spellings = [spell(knobs.all_knobs()[name], value, situation) for value in answer.values]
+        spellings = [spell(knobs.knob_named(name), value, situation) for value in answer.values]
         dimension = Dimension(
             knob=name,
             values=answer.values,
@@ -65,7 +66,8 @@ def requested_space(request: TuneRequest, situation: Situation) -> SearchSpace:
             weight=max((spelling.weight for spelling in spellings if spelling), default=Weight.LIGHT),
         )
         dimensions.append(dimension)
-    return SearchSpace(tuple(dimensions))
+    parameters = (Dimension(name, values[1:], _ADVISED_SCORE) for name, values in request.parameters.items())
+    return SearchSpace((*parameters, *dimensions))
 
 
 def needless_knobs(request: TuneRequest, situation: Situation) -> tuple[CannotMatter, ...]:
@@ -130,7 +132,7 @@ def _answers(request: TuneRequest, situation: Situation) -> dict[str, Skip | Try
 def is_worth_a_run(configuration: Configuration, situation: Situation) -> bool:
     """Return whether a configuration can be launched, and none of its knobs is made useless by another."""
     values = configuration.as_dict()
-    idle = [rule for name in values if (rule := knobs.all_knobs()[name].idle_beside) is not None]
+    idle = [rule for name in values if (rule := knobs.knob_named(name).idle_beside) is not None]
     return not any(rule(values, situation) for rule in idle) and can_be_written(configuration, situation)
 
 
@@ -143,7 +145,7 @@ def withheld(request: TuneRequest, situation: Situation) -> dict[str, tuple[str,
         more = tuple(
             knob
             for knob in knobs.to_try(freer)
-            if knob not in tried and _is_selected(knobs.all_knobs()[knob], request)
+            if knob not in tried and _is_selected(knobs.knob_named(knob), request)
         )
         by_option |= {f"--allow-{name}": more} if more else {}
     return by_option
@@ -188,9 +190,10 @@ def in_order(space: SearchSpace, request: TuneRequest, situation: Situation) -> 
     dimensions = []
     for dimension in space.dimensions:
         likely = likelihood(dimension.knob, dimension.score, past)
-        touches = knobs.all_knobs()[dimension.knob].touches
+        touches = knobs.knob_named(dimension.knob).touches
         bound = behaviour.bound(touches) if behaviour and touches else 1.0
-        score = dimension.score if dimension.knob in request.advised else worth(likely, bound)
+        is_requested = dimension.knob in request.advised or dimension.knob in request.parameters
+        score = dimension.score if is_requested else worth(likely, bound)
         dimensions.append(replace(dimension, score=score))
     return SearchSpace(tuple(dimensions))
 
@@ -263,7 +266,9 @@ def fill_in_space(state: TuneState) -> None:
 def _options(request: TuneRequest) -> dict[str, Any]:
     """Return the options of a request that determine the space."""
     allowed = vars(request.allowed)
-    names = {name: list(getattr(request, name)) for name in ("only", "without", "advised")}
+    names: dict[str, Any] = {name: list(getattr(request, name)) for name in ("only", "without", "advised")}
+    parameters = {name: list(values) for name, values in request.parameters.items()}
+    names |= {"parameters": parameters} if parameters else {}
     return {**names, **allowed, "site": request.site, "least_share": least_share(request)}
 
 
@@ -272,7 +277,10 @@ def _read(event: Mapping[str, Any]) -> tuple[SearchSpace, tuple[CannotMatter, ..
     try:
         space = read_fields(SearchSpace, {"dimensions": event.get("dimensions")})
         needless = event.get("cannot_matter")
-        are_known = {knob.knob for knob in space.dimensions} <= set(knobs.all_knobs())
+        are_known = all(
+            PARAMETER.fullmatch(dimension.knob) or dimension.knob in knobs.all_knobs()
+            for dimension in space.dimensions
+        )
         if not isinstance(needless, list) or not are_known:
             return None
         return space, tuple(read_fields(CannotMatter, knob) for knob in needless)

@@ -21,11 +21,12 @@ from mpiric.lab.judge import OUTPUTS, Judge
 from mpiric.lab.lab import Lab, LoggedTrials
 from mpiric.lab.probes import BetweenMarkers, FileTime
 from mpiric.lab.recording import RECORDS, keep_small
-from mpiric.launchers import parse_command
+from mpiric.launchers import parse_command, with_parameters
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, NotFoundError, ProgramFailedError
 from mpiric.model.job import Job
 from mpiric.model.narrator import Narrator
+from mpiric.model.parameter import substitute
 from mpiric.model.run import Plan, Run
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.schedulers import JOBS
@@ -34,7 +35,7 @@ from mpiric.tuning.store.events import TuneEvents, read_log
 from mpiric.tuning.store.store import EVENTS, Store, TuneLog
 from mpiric.workflows.launch.fingerprints import job_identity, program_name
 from mpiric.workflows.launch.node_leftovers import cleaned_nodes
-from mpiric.workflows.launch.parse_job import ParsedJob
+from mpiric.workflows.launch.parse_job import ParsedJob, parse_job
 from mpiric.workflows.trials.learn_marks import WHOLE_RUNS, MarkOptions
 from mpiric.workflows.trials.observe import Observing, observe, program_failed
 from mpiric.workflows.trials.recorded_runs import recorder_for, runtime_with_marks
@@ -63,6 +64,7 @@ def why_whole(request: TuneRequest) -> str:
         "--vary-ranks and --vary-nodes: other ranks make other calls": (
             request.allowed.vary_ranks or request.allowed.vary_nodes
         ),
+        "--param: other arguments make other calls": bool(request.parameters),
         "--site: its defaults hold for whole runs": request.site,
         "--objective main, which is of whole runs": request.objective.text == "main",
         "--objective io, which is of whole runs": request.objective.text == "io",
@@ -92,19 +94,45 @@ def _mark_options(
     )
 
 
+def parse_request(request: TuneRequest, host: Host) -> ParsedJob:
+    """Parse the command of a tune with the first value of each parameter, which is its baseline."""
+    if request.parameters and request.site:
+        raise MpiricError(
+            "--param and --site cannot be combined: site defaults contain no arguments of a command",
+            hint="give one of them",
+        )
+    baseline = request.baseline_parameters
+    argv = substitute(request.argv, baseline)
+    parsed = parse_job(argv, host, request.working_directory, request.environment, request.stdin)
+    if not baseline:
+        return parsed
+    job = with_parameters(replace(parsed.job, template=request.argv), baseline)
+    for name, values in request.parameters.items():
+        for value in values:
+            with_parameters(job, {name: value})  # raises if an option of the launcher cannot have it
+    return replace(parsed, job=job)
+
+
 def open_log(request: TuneRequest, job: Job) -> TuneLog:
     """Open the log of a tune: a new log, or the log of the tune to resume."""
     if request.into is not None:
         return Store().resume(request.into)
     store, identity = Store(request.store), job_identity(job)
     if request.resume:
-        return store.resume(store.latest(identity).path)
+        path = store.latest(identity).path
+        if read_log(path / EVENTS).meta.get("parameters", {}) != request.baseline_parameters:
+            raise MpiricError(
+                "the tune to resume has another baseline: other parameters, or other first values",
+                hint="leave out --param, which --resume takes from the tune, or start anew without --resume",
+            )
+        return store.resume(path)
     return _create_log(store, request, job)
 
 
 def _create_log(store: Store, request: TuneRequest, job: Job) -> TuneLog:
-    meta = {"objective": request.objective.text, "options": list(request.options)}
-    return store.create(program_name(job), job_identity(job), job.argv, **meta)
+    meta: dict[str, object] = {"objective": request.objective.text, "options": list(request.options)}
+    meta |= {"parameters": request.baseline_parameters} if request.parameters else {}
+    return store.create(program_name(job), job_identity(job), job.command, **meta)
 
 
 @contextmanager

@@ -66,8 +66,14 @@ class TuneRequest:
     reference: Path | None = None  # directory with the output of a complete baseline run
     site: bool = False  # only knobs that hold for every program
     advised: tuple[str, ...] = ()  # knobs that the advice on a record names: tried first
+    parameters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # {NAME} in argv → values
     options: tuple[str, ...] = ()  # options of the call, as written, for resuming it
     spread: Spread | None = None  # distribution over the jobs of an array; None: sequential runs
+
+    @property
+    def baseline_parameters(self) -> dict[str, str]:
+        """Return the first value of each parameter, by its name in the command: ``{NAME}``."""
+        return {name: values[0] for name, values in self.parameters.items()}
 
     @property
     def checked_output(self) -> str:

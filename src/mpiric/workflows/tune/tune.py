@@ -10,7 +10,7 @@ from mpiric.model.narrator import Narrator
 from mpiric.model.run import Plan
 from mpiric.model.tuned import Tuned
 from mpiric.workflows.fabric.bench import with_networks
-from mpiric.workflows.launch.parse_job import ParsedJob, parse_job
+from mpiric.workflows.launch.parse_job import ParsedJob
 from mpiric.workflows.trials.expected import expected_situation
 from mpiric.workflows.tune.answer_effects import observe_answer
 from mpiric.workflows.tune.collectives import learn_collectives
@@ -19,7 +19,7 @@ from mpiric.workflows.tune.finish import finish
 from mpiric.workflows.tune.prove_best import prove_best
 from mpiric.workflows.tune.rank_orders import find_rank_orders
 from mpiric.workflows.tune.space import check_names, requested_space
-from mpiric.workflows.tune.start import observe_command, open_log, open_tune
+from mpiric.workflows.tune.start import observe_command, open_log, open_tune, parse_request
 from mpiric.workflows.tune.state import TuneRequest, TuneState
 from mpiric.workflows.tune.write_results import write_results
 
@@ -27,7 +27,7 @@ from mpiric.workflows.tune.write_results import write_results
 def tune(request: TuneRequest, host: Host, narrator: Narrator, runner: Runner | None = None) -> Tuned:
     """Tune a command. Ctrl-C ends it early with the best configuration so far; all trials stay logged."""
     check_names([*request.only, *request.without])
-    parsed = parse_job(request.argv, host, request.working_directory, request.environment, request.stdin)
+    parsed = parse_request(request, host)
     with (
         open_log(request, parsed.job) as log,
         open_tune(request, parsed, log, host, narrator, runner or Runner()) as state,
@@ -56,7 +56,7 @@ def answer(state: TuneState, parsed: ParsedJob, host: Host) -> Plan[None]:
 def dry_run(request: TuneRequest, host: Host) -> list[str]:
     """Return the launch lines that a tune would try, without running anything."""
     check_names([*request.only, *request.without])
-    parsed = parse_job(request.argv, host, request.working_directory, request.environment, request.stdin)
+    parsed = parse_request(request, host)
     situation = expected_situation(parsed, host, request.allowed)
     lines = [f"as it is: {render(Configuration(), situation).shell_line()}"]
     for dimension in requested_space(request, situation).dimensions:

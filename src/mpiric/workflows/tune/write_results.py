@@ -88,7 +88,7 @@ def write_results(state: TuneState, host: Host, elapsed_s: float) -> Tuned:
         changes=changes_of(proved, situation, of_site=state.request.site) if proved else (),
         hints=hints_of(configuration, state),
         io=file_times(trials, configuration),
-        files_effect=worst_effect(knobs.all_knobs()[name].files for name, _ in configuration.items),
+        files_effect=worst_effect(knobs.knob_named(name).files for name, _ in configuration.items),
         launch=launch,
         launch_why=launch_why,
         exports=(

@@ -56,8 +56,8 @@ def _computing(small: Size, large: Size, before: Factors, after: Factors, *, is_
     more = "computing takes more time" if is_weak else "computing takes more core time"
     if large.cores / large.nodes > small.cores / small.nodes:
         return (
-            f"{more} in total. Either the cores of a node share memory bandwidth and clock frequency, or every "
-            "rank repeats a serial part; the same number of ranks on more nodes shows which"
+            f"{more} in total. Either the cores of a node share memory bandwidth and clock frequency, or "
+            "every rank repeats a serial part; the same number of ranks on more nodes shows which"
         )
     return f"{more} in total: every rank repeats a serial part"
 

@@ -8,6 +8,7 @@ from mpiric.host.host import Host
 from mpiric.model.errors import MpiricError, NotFoundError
 
 LARGEST_TEXT_BYTES = 64 << 20  # size limit of text files
+_PART_BYTES = 1 << 20  # the kernel refuses reads of 4 MiB and more from files in /proc/sys (ENOMEM)
 # Streams of this process, for example of `<(command)` in a shell: a pipe is intended there.
 _OWN_STREAM = re.compile(r"/dev/stdin|/dev/fd/[0-9]+|/proc/self/fd/[0-9]+")
 
@@ -48,10 +49,12 @@ def open_and_read(path: str | os.PathLike[str], what: str, most_bytes: int, hint
     blocking = 0 if is_stream else os.O_NONBLOCK  # a FIFO created in the meantime must not block
     with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | blocking), "rb") as file:  # noqa: PTH123
         _require_regular(path, os.fstat(file.fileno()).st_mode, what, hint, is_stream=is_stream)
-        data = file.read(most_bytes + 1)
+        data = bytearray()
+        while len(data) <= most_bytes and (part := file.read(min(_PART_BYTES, most_bytes + 1))):
+            data += part
     if len(data) > most_bytes:
         raise _too_large(path, what, most_bytes, hint)
-    return data
+    return bytes(data)
 
 
 def require_readable(path: str | os.PathLike[str], what: str, most_bytes: int, hint: str = "") -> None:

@@ -12,7 +12,7 @@ from mpiric.host.host import Host
 from mpiric.host.processes.keeper import MARK
 from mpiric.host.processes.proc import TICKS_PER_S, program_of
 from mpiric.model.amount import count_of, number_of
-from mpiric.model.placement import ProcessSeen, ThreadSeen
+from mpiric.model.placement import ProcessSeen, ThreadSeen, openmp_binding
 from mpiric.model.pu_set import parse_pu_list
 from mpiric.model.quoting import one_line
 from mpiric.model.rank_choice import ObservedProcess, choose_ranks, is_mpi_library, rank_of
@@ -62,6 +62,7 @@ def see_process(host: Host, pid: int, rank: int | None = None) -> ProcessSeen | 
         cgroup_cpus=_cgroup_cpus(host, pid),
         places=one_line(environment.get("OMP_PLACES", "") or environment.get("KMP_AFFINITY", "")),
         omp_threads=_count(environment.get("OMP_NUM_THREADS", "")),
+        bound_by=one_line(openmp_binding(environment)),
         launch=environment.get(MARK, ""),
         parent_cpus=parse_pu_list(
             _status(host, f"/proc/{status.get('PPid', '')}/status").get("Cpus_allowed_list", "")

@@ -192,7 +192,28 @@ class ProcessSeen:
     job: str = ""  # id of the launch: the launcher's process or the scheduler's step
     places: str = ""  # OMP_PLACES and similar variables at the start of the process
     omp_threads: int = 0  # OMP_NUM_THREADS, 0 if it is not set
+    bound_by: str = ""  # variables that make OpenMP bind the threads: "OMP_PROC_BIND=true", "" without
     launch: str = ""  # launch id of mpiric, if mpiric started it
     parent_cpus: tuple[int, ...] = ()  # CPUs of the parent process, empty if unknown
     cpu_list: str = ""  # list of CPUs or masks given to srun ("map_cpu:0,1"), "" without
     scheduled: str = ""  # job id of the scheduler, "" outside a job
+
+
+OPENMP_BINDING = ("OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY")
+_NO_BINDING = frozenset({"false", "none", "disabled"})
+_MODIFIERS = frozenset({"", "verbose", "noverbose", "warnings", "nowarnings", "respect", "norespect"})
+
+
+def openmp_binding(environment: Mapping[str, str]) -> str:
+    """Return the variables that make an OpenMP runtime bind its threads, ``OMP_PROC_BIND=true``; "" if none.
+
+    ``OMP_PROC_BIND=false`` has precedence over lists of places.
+    """
+    if environment.get("OMP_PROC_BIND", "true").lower() == "false":
+        return ""
+    settings = []
+    for name in OPENMP_BINDING:
+        words = {word.strip().lower() for word in environment.get(name, "").split(",")} - _MODIFIERS
+        if words and not words & _NO_BINDING:
+            settings.append(f"{name}={environment[name]}")
+    return " ".join(settings)

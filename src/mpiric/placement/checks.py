@@ -6,7 +6,7 @@ from mpiric.model.amount import counted
 from mpiric.model.dataclass import dataclass
 from mpiric.model.finding import Finding
 from mpiric.model.machine import Topology
-from mpiric.model.placement import ProcessSeen, ThreadSeen
+from mpiric.model.placement import OPENMP_BINDING, ProcessSeen, ThreadSeen
 from mpiric.model.pu_set import pu_list
 
 _BUSY = 0.2  # share of the busiest thread's CPU time; threads below it are helpers (progress, signals)
@@ -143,6 +143,10 @@ _BY_LIST = (
     "the launch command binds the ranks: list other CPUs for each rank in {}, or let the launcher choose: "
     "srun --cpu-bind=cores, mpiexec -bind-to core, mpirun --bind-to core"
 )
+_BY_VARIABLE = (
+    "unset {names}, or let the launcher bind each rank first: mpirun --map-by slot:pe=T --bind-to core, "
+    "mpiexec -bind-to core:T, srun --cpu-bind=cores; numbers of CPUs in a variable are the same for all ranks"
+)
 _BY_WIDTH = (
     "map ranks by the width of their binding: mpiexec -bind-to core:T -map-by core:T, "
     "mpirun --map-by slot:pe=T --bind-to core"
@@ -211,9 +215,17 @@ def same_cores(node: Node, processes: Sequence[ProcessSeen]) -> Finding | None:
     bound_by_launch = bool(first.parent_cpus) and not set(first.parent_cpus) <= set(reach(first))
     if first.cpu_list or (bound_by_launch and fix is _INHERITED):
         fix = _BY_LIST.format(f"--cpu-bind={first.cpu_list}" if first.cpu_list else "its list or rank file")
+    inherited = bool(first.parent_cpus) and not bound_by_launch
+    by_variable = bool(first.bound_by) and not (first.cpu_list or inherited)
+    if by_variable:
+        fix = _BY_VARIABLE.format(
+            names=" and ".join(name for name in OPENMP_BINDING if name in first.bound_by)
+        )
     return Finding(
         "ranks-overlap",
-        "Several ranks are bound to the same cores.",
+        f"{first.bound_by} binds several ranks to the same cores."
+        if by_variable
+        else "Several ranks are bound to the same cores.",
         f"{ranks_text(p for p in processes if p.pid in clashing)} on hardware threads {pu_list(shared)}",
         fix,
     )

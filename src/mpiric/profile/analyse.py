@@ -83,10 +83,10 @@ def _late_bytes(record: Record) -> float:
     return late_bytes * max(1.0, receives / looked_at) if looked_at else 0.0
 
 
-def _most_on_one_cpu(ranks: tuple[RankUse, ...]) -> int:
-    """Return the largest number of ranks that are bound to a single CPU; at least 1."""
-    bound = [(rank.host, cpus) for rank in ranks if len(cpus := parse_pu_list(rank.affinity)) == 1]
-    return max(Counter(bound).values(), default=1)
+def _most_on_one_cpu(ranks: tuple[RankUse, ...]) -> float:
+    """Return the largest number of ranks per CPU among ranks with the same mask; at least 1."""
+    bound = Counter((rank.host, cpus) for rank in ranks if (cpus := parse_pu_list(rank.affinity)))
+    return max((1.0, *(count / len(cpus) for (_, cpus), count in bound.items())))
 
 
 _SHORT_S = 0.1
@@ -94,8 +94,8 @@ _IN_MEMORY = "record.in_memory"
 _LIBRARY_PREFIX = "library."  # prefix of facts that the library reports
 
 
-def analyse(record: Record, command: str = "") -> Profile:
-    """Analyse a record; ``command`` is the user's command line, if known."""
+def analyse(record: Record, command: str = "", usable_cpus: Mapping[str, int] | None = None) -> Profile:
+    """Analyse a record; ``command``: the user's command line, ``usable_cpus``: host → CPUs, if known."""
     waiting, names = Waiting(record), labels(record)
     functions, ranks, files = cells.by_function(record), rank_uses(record), file_totals(record)
     collectives = by_collective(record, names, waiting)
@@ -113,7 +113,7 @@ def analyse(record: Record, command: str = "") -> Profile:
         **system_numbers(record),
         **counter_numbers(record),
         **io_numbers(files, ranks),
-        **affinity_numbers(ranks),
+        **affinity_numbers(ranks, usable_cpus or {}),
         **slow_node_numbers(record, ranks, places),
     }
     numbers |= expected_numbers(record, waiting, ranks, collectives, numbers)

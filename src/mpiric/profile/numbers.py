@@ -4,7 +4,7 @@ Shares refer to the time of all ranks unless the name says otherwise; numbers wi
 are 0.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 
 from mpiric.model.profile import CollectiveUse, Efficiencies, FileTotal, FunctionUse, Message, RankUse
@@ -180,22 +180,24 @@ def layout_numbers(files: tuple[FileTotal, ...], total_s: float) -> dict[str, fl
     }
 
 
-def affinity_numbers(ranks: tuple[RankUse, ...]) -> dict[str, float]:
-    """Return nodes, ranks per CPU, share of unbound ranks, and number of ranks that share their only CPU."""
+def affinity_numbers(ranks: tuple[RankUse, ...], usable_cpus: Mapping[str, int]) -> dict[str, float]:
+    """Return nodes, ranks per CPU, share of unbound ranks, and number of ranks beyond the CPUs of their mask.
+
+    ``usable_cpus``: number of CPUs of a host that the job may use; the union of the masks if it is unknown.
+    """
     hosts: dict[str, list[frozenset[int]]] = defaultdict(list)
     for rank in ranks:
         hosts[rank.host].append(frozenset(parse_pu_list(rank.affinity)))
     crowding, stacked, unbound, known_ranks = 0.0, 0, 0, 0
-    for masks in hosts.values():
+    for host, masks in hosts.items():
         recorded = [mask for mask in masks if mask]
         all_cpus = frozenset().union(*recorded)
         if not all_cpus:
             continue
         known_ranks += len(recorded)
-        crowding = max(crowding, len(masks) / len(all_cpus))
+        crowding = max(crowding, len(masks) / max(len(all_cpus), usable_cpus.get(host, 0)))
         unbound += sum(mask == all_cpus for mask in recorded) if len(all_cpus) > 1 else 0
-        alone = [min(mask) for mask in recorded if len(mask) == 1]
-        stacked += len(alone) - len(set(alone))
+        stacked += sum(max(0, sharing - len(mask)) for mask, sharing in Counter(recorded).items())
     return {
         "nodes": len(hosts),
         "ranks_per_cpu": crowding,

@@ -46,7 +46,12 @@ def effects_in_words(items: Iterable[Finding | Advice]) -> dict[str, str]:
     sentences = {finding.id: finding.says.rstrip(".") for finding in findings}
     return {
         advice.finding.id: "an effect of this: "
-        + "; ".join(f"{sentences[cause][:1].lower()}{sentences[cause][1:]}" for cause in advice.effect_of)
+        + "; ".join(_within_sentence(sentences[cause]) for cause in advice.effect_of)
         for advice in items
         if isinstance(advice, Advice) and advice.effect_of
     }
+
+
+def _within_sentence(sentence: str) -> str:
+    """Return a sentence with a small first letter, unless it begins with a name in capitals."""
+    return sentence if sentence[1:2].isupper() else f"{sentence[:1].lower()}{sentence[1:]}"

@@ -1,8 +1,9 @@
 """Findings on badly placed jobs; none on well placed jobs."""
 
+import pytest
 from tests.support.machines import made_up, placed
 
-from mpiric.model.placement import ProcessSeen, ThreadSeen
+from mpiric.model.placement import ProcessSeen, ThreadSeen, openmp_binding
 from mpiric.placement.checks import touched_by_one
 from mpiric.placement.verification import Node, judge
 
@@ -57,6 +58,36 @@ def test_the_origin_of_an_inherited_mask_is_reported():
     findings = judge(NODE, [rank(0, (0,)), rank(1, (0,))])
     assert findings[0].id == "ranks-overlap"
     assert "inherited" in findings[0].fix
+
+
+def test_the_variable_that_binds_all_ranks_to_one_core_is_named():
+    first, second = (
+        rank(number, (0,), bound_by="OMP_PROC_BIND=true OMP_PLACES={0}", parent_cpus=ALL) for number in (0, 1)
+    )
+    finding = judge(NODE, [first, second])[0]
+    assert finding.says == "OMP_PROC_BIND=true OMP_PLACES={0} binds several ranks to the same cores."
+    assert finding.fix.startswith("unset OMP_PROC_BIND and OMP_PLACES, or")
+
+
+def test_a_mask_that_the_launcher_has_too_is_not_the_work_of_a_variable():
+    finding = judge(NODE, [rank(n, (0,), bound_by="OMP_PROC_BIND=true", parent_cpus=(0,)) for n in (0, 1)])[0]
+    assert "inherited" in finding.fix
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({"OMP_PROC_BIND": "close"}, "OMP_PROC_BIND=close"),
+        ({"GOMP_CPU_AFFINITY": "0 1"}, "GOMP_CPU_AFFINITY=0 1"),
+        ({"KMP_AFFINITY": "verbose,compact"}, "KMP_AFFINITY=verbose,compact"),
+        ({"KMP_AFFINITY": "verbose"}, ""),
+        ({"KMP_AFFINITY": "granularity=fine,none"}, ""),
+        ({"OMP_PROC_BIND": "FALSE", "OMP_PLACES": "cores"}, ""),
+        ({"OMP_NUM_THREADS": "2"}, ""),
+    ],
+)
+def test_variables_that_bind_threads_are_recognised(environment, expected):
+    assert openmp_binding(environment) == expected
 
 
 def test_mapping_by_width_is_recommended_for_wide_ranks():

@@ -180,6 +180,22 @@ def test_two_ranks_on_one_cpu_are_a_crowd():
     assert analyse(record(*ranks)).numbers["ranks_per_cpu"] == 2.0
 
 
+def test_ranks_on_one_of_several_usable_cpus_share_it():
+    ranks = [rank(n, 1.0, facts={"host": "n1", "affinity": "0,4"}) for n in range(4)]
+    profile = analyse(record(*ranks), usable_cpus={"n1": 8})
+    assert profile.numbers["ranks_on_a_taken_cpu"] == 2
+    assert profile.numbers["shared_cpu_share"] == 0.5
+    names = {advice.finding.id for advice in profile.advice}
+    assert "ranks-share-a-cpu" in names
+    assert "more-ranks-than-cpus" not in names
+
+
+def test_ranks_that_share_a_cpu_do_not_accuse_other_processes():
+    facts = {"host": "n1", "affinity": "0", "time.user_us": "500000", "switches.involuntary": "100"}
+    advice = analyse(record(*(rank(n, 1.0, facts=facts) for n in range(2))), usable_cpus={"n1": 8}).advice
+    assert "cpus-taken" not in {item.finding.id for item in advice}
+
+
 def spans(*shares, span_s=1.0):
     """A timeline of messages alone: the share of each span, and its region."""
     sends, regions = zip(*shares, strict=True)

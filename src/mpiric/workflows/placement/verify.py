@@ -1,6 +1,7 @@
 """Checks of the placement of running and completed jobs, against a plan and general rules."""
 
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 from pathlib import Path
@@ -15,8 +16,9 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, NotFoundError, ProgramFailedError
 from mpiric.model.finding import Finding
+from mpiric.model.job import Job, Meaning
 from mpiric.model.machine import Machine
-from mpiric.model.placement import PlacementRequest, Plan, ProcessSeen, ThreadSeen
+from mpiric.model.placement import PlacementRequest, Plan, ProcessSeen, ThreadSeen, openmp_binding
 from mpiric.model.pu_set import parse_pu_list
 from mpiric.model.record import RankRecord, Record
 from mpiric.model.run import Run
@@ -165,16 +167,19 @@ def _below(host: Host, pid: int, root: int) -> bool:
 
 
 _FULL = 0.9  # share of the available memory
+_BINDERS = frozenset({"taskset", "numactl"})
+_CPU_LIST = re.compile(r"user:|map_cpu|mask_cpu|cpu-set|cpu-list|rankfile|list:")
 
 
-def judge_record(record: Record, machine: Machine) -> Iterator[Finding]:
+def judge_record(record: Record, machine: Machine, job: Job) -> Iterator[Finding]:
     """Return findings on the placement and the memory of this node's ranks.
 
     Ranks of other nodes are ignored, because their machine is unknown.
     """
+    bound_by = variables_that_bind(job)
     of_node = [rank for rank in record.ranks if rank.facts.get("host") == machine.host_name]
     if of_node:
-        yield from judge(node_of(machine), [_process(rank) for rank in of_node])
+        yield from judge(node_of(machine), [_process(rank, bound_by) for rank in of_node])
         yield from _of_memory(of_node, machine)
 
 
@@ -191,7 +196,20 @@ def _of_memory(ranks: list[RankRecord], machine: Machine) -> Iterator[Finding]:
         )
 
 
-def _process(rank: RankRecord) -> ProcessSeen:
+def variables_that_bind(job: Job) -> str:
+    """Return the OpenMP variables that bind the ranks of a job, "" if its command line binds them itself."""
+    options = [option for segment in job.segments for option in segment.options]
+    listed = any(
+        option.meaning in (Meaning.BINDING, Meaning.MAPPING) and _CPU_LIST.search(" ".join(option.tokens))
+        for option in options
+    )
+    if job.binding_wrapper or listed or _BINDERS.intersection(job.prefix):
+        return ""
+    written = [option.values for option in options if option.meaning is Meaning.ENVIRONMENT]
+    return openmp_binding({**job.environment, **{v[0]: v[1] for v in written if len(v) > 1}})
+
+
+def _process(rank: RankRecord, bound_by: str) -> ProcessSeen:
     allowed = parse_pu_list(rank.facts.get("affinity", ""))
     threads = tuple(
         ThreadSeen(
@@ -205,5 +223,6 @@ def _process(rank: RankRecord) -> ProcessSeen:
         program=rank.facts.get("executable", ""),
         threads=threads or (ThreadSeen(0, "", allowed, fact(rank, "cpu"), 0.0),),
         cpus_allowed=allowed,
+        bound_by=bound_by,
         job="profiled",
     )

@@ -32,7 +32,7 @@ from mpiric.workflows.trials.findings import findings_of
 _REPORTED_BY_RECORD = {  # findings of the record on the same subject, with numbers
     "oversubscribed": "more-ranks-than-cpus",
     "cgroup-too-small": "more-ranks-than-cpus",
-    "same-cores": "ranks-share-a-cpu",
+    "ranks-overlap": "ranks-share-a-cpu",
 }
 
 
@@ -146,7 +146,9 @@ def diagnose(request: ProfileRequest, host: Host) -> Diagnosis:
         return Diagnosis(
             profiled=done,
             of_run=done.profile.advice if done.profile else (),
-            of_placement=tuple(judge_record(done.record, machine)) if done.record else (),
+            of_placement=tuple(judge_record(done.record, machine, done.prepared.parsed.job))
+            if done.record
+            else (),
             of_settings=(*container_findings(done.prepared.parsed, host), *_of_settings(done, host)),
             of_machine=(
                 *(finding for finding in notice(machine) if _concerns_run(finding, done)),

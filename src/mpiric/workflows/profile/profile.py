@@ -40,6 +40,7 @@ from mpiric.workflows.launch.loadable import why_not_loadable
 from mpiric.workflows.launch.node_leftovers import cleaned_nodes
 from mpiric.workflows.launch.parse_job import ParsedJob, parse_job, program_path
 from mpiric.workflows.launch.world_check import ranks_alone
+from mpiric.workflows.placement.verify import judge_record, variables_that_bind
 from mpiric.workflows.profile.load import with_others
 from mpiric.workflows.profile.request import FAILING, ProfileRequest, directory_of, lock_emptied, unwritable
 from mpiric.workflows.run.run import under_another, with_mpi
@@ -178,7 +179,8 @@ def _read_profile(prepared: PreparedProfile, trial: Trial, request: ProfileReque
         record = read_record(directory)
     except MpiricError as error:
         return Profiled(prepared, trial, None, None, explain_missing_record(error, prepared.parsed, host))
-    analysed = analyse(record, sh_command(masked(request.argv)))
+    usable_cpus = {machine.host_name: machine.usable_cpu_count}
+    analysed = analyse(record, sh_command(masked(request.argv)), usable_cpus)
     analysed = with_layouts(analysed, record, host, prepared.parsed.job.working_directory)
     profile_ = with_others(name_sites(analysed, host), directory)
     shape = NodeTopology(machine.host_name, machine.topology.cores)
@@ -186,10 +188,27 @@ def _read_profile(prepared: PreparedProfile, trial: Trial, request: ProfileReque
         replace(item, commands=tuple(with_mpi(command, request.mpi) for command in item.commands))
         for item in profile_.advice
     )
+    advice = _name_binding_variable(advice, record, prepared.parsed)
     alone = ranks_alone(prepared.parsed.job, record, host)
     advice = (alone,) if alone else advice
     return Profiled(
         prepared, trial, record, replace(profile_, shape=shape, advice=advice, asked_mpi=request.mpi)
+    )
+
+
+def _name_binding_variable(
+    advice: tuple[Advice, ...], record: Record, parsed: ParsedJob
+) -> tuple[Advice, ...]:
+    """Let the advice on ranks that share a CPU name the variable that binds them, if there is one."""
+    if not variables_that_bind(parsed.job):
+        return advice
+    findings = {finding.id: finding for finding in judge_record(record, parsed.machine, parsed.job)}
+    overlap = findings.get("ranks-overlap")
+    return tuple(
+        replace(item, finding=replace(overlap, id=item.finding.id), knobs=(), commands=())
+        if overlap and item.finding.id == "ranks-share-a-cpu"
+        else item
+        for item in advice
     )
 
 

@@ -38,6 +38,12 @@ def test_a_cause_in_the_placement_comes_before_its_effects_in_the_run():
     assert sentences == {"collectives-move-data": "an effect of this: 4 ranks share 2 CPUs"}
 
 
+def test_the_name_of_a_variable_keeps_its_capitals_in_an_effect():
+    crowded = replace(CROWDED, says="OMP_PROC_BIND=true binds several ranks to the same cores.")
+    sentences = effects_in_words(diagnosis(COLLECTIVES, of_placement=(crowded,)).findings.values())
+    assert sentences["collectives-move-data"].startswith("an effect of this: OMP_PROC_BIND=true")
+
+
 def test_what_the_record_shows_as_well_is_reported_once():
     findings = diagnosis(BY_RECORD, COLLECTIVES, of_placement=(CROWDED,)).findings
     assert list(findings) == ["more-ranks-than-cpus", "collectives-move-data"]

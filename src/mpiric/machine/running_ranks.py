@@ -12,7 +12,7 @@ from mpiric.host.host import Host
 from mpiric.host.processes.keeper import MARK
 from mpiric.host.processes.proc import TICKS_PER_S, program_of
 from mpiric.model.amount import count_of, number_of
-from mpiric.model.placement import ProcessSeen, ThreadSeen, openmp_binding
+from mpiric.model.placement import ProcessSeen, ThreadSeen, openmp_binding, unlimited_pool
 from mpiric.model.pu_set import parse_pu_list
 from mpiric.model.quoting import one_line
 from mpiric.model.rank_choice import ObservedProcess, choose_ranks, is_mpi_library, rank_of
@@ -62,6 +62,7 @@ def see_process(host: Host, pid: int, rank: int | None = None) -> ProcessSeen | 
         cgroup_cpus=_cgroup_cpus(host, pid),
         places=one_line(environment.get("OMP_PLACES", "") or environment.get("KMP_AFFINITY", "")),
         omp_threads=_count(environment.get("OMP_NUM_THREADS", "")),
+        unlimited_pool=unlimited_pool(_mapped(host, pid), environment),
         bound_by=one_line(openmp_binding(environment)),
         launch=environment.get(MARK, ""),
         parent_cpus=parse_pu_list(
@@ -120,8 +121,13 @@ def _rank(environment: Mapping[str, str]) -> int | None:
 
 
 def _maps_mpi(host: Host, pid: int) -> bool:
+    return any(map(is_mpi_library, _mapped(host, pid)))
+
+
+def _mapped(host: Host, pid: int) -> set[str]:
+    """Return the last columns of a process's memory map, among them the paths of its libraries."""
     lines = (host.read_text(f"/proc/{pid}/maps") or "").splitlines()
-    return any(is_mpi_library(line.rsplit(None, 1)[-1]) for line in lines if line.strip())
+    return {line.rsplit(None, 1)[-1] for line in lines if line.strip()}
 
 
 def _thread(host: Host, pid: int, thread: int) -> ThreadSeen | None:

@@ -1,6 +1,6 @@
 """Placement plan: hardware threads for each thread of each rank, and the request that led to it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field
 from enum import Enum
 
@@ -178,6 +178,14 @@ class ThreadSeen:
 
 
 @dataclass(frozen=True)
+class ThreadPool:
+    """Library that starts a thread for each CPU unless a variable limits it."""
+
+    library: str
+    variable: str
+
+
+@dataclass(frozen=True)
 class ProcessSeen:
     """Rank of a running job, from /proc. ``memory_pages``: NUMA node → pages (units of 4 KiB)."""
 
@@ -193,6 +201,7 @@ class ProcessSeen:
     places: str = ""  # OMP_PLACES and similar variables at the start of the process
     omp_threads: int = 0  # OMP_NUM_THREADS, 0 if it is not set
     bound_by: str = ""  # variables that make OpenMP bind the threads: "OMP_PROC_BIND=true", "" without
+    unlimited_pool: ThreadPool | None = None  # library whose number of threads no variable sets
     launch: str = ""  # launch id of mpiric, if mpiric started it
     parent_cpus: tuple[int, ...] = ()  # CPUs of the parent process, empty if unknown
     cpu_list: str = ""  # list of CPUs or masks given to srun ("map_cpu:0,1"), "" without
@@ -217,3 +226,26 @@ def openmp_binding(environment: Mapping[str, str]) -> str:
         if words and not words & _NO_BINDING:
             settings.append(f"{name}={environment[name]}")
     return " ".join(settings)
+
+
+# Beginnings of file names. OpenMP is last, since the others use it.
+_POOLS = {
+    "libopenblas": ThreadPool("OpenBLAS", "OPENBLAS_NUM_THREADS"),
+    "libscipy_openblas": ThreadPool("OpenBLAS", "OPENBLAS_NUM_THREADS"),
+    "libmkl_": ThreadPool("MKL", "MKL_NUM_THREADS"),
+    "libblis": ThreadPool("BLIS", "BLIS_NUM_THREADS"),
+    "libgomp": ThreadPool("OpenMP (libgomp)", "OMP_NUM_THREADS"),
+    "libiomp5": ThreadPool("OpenMP (libiomp5)", "OMP_NUM_THREADS"),
+    "libomp": ThreadPool("OpenMP (libomp)", "OMP_NUM_THREADS"),
+}
+
+
+def unlimited_pool(libraries: Iterable[str], environment: Mapping[str, str]) -> ThreadPool | None:
+    """Return the library whose number of threads no variable sets; None if one does, or without a library."""
+    if environment.get("OMP_NUM_THREADS"):
+        return None
+    names = {path.rsplit("/", 1)[-1] for path in libraries}
+    for beginning, pool in _POOLS.items():
+        if any(name.startswith(beginning) for name in names):
+            return None if environment.get(pool.variable) else pool
+    return None

@@ -153,18 +153,29 @@ _BY_WIDTH = (
 )
 
 
+def _fitting(processes: Sequence[ProcessSeen], cpus: float) -> tuple[str, str]:
+    """Return the evidence and the cure if a library starts more threads than there are CPUs, else ""."""
+    pool = next((p.unlimited_pool for p in processes if thread_count(p) > 1 and p.unlimited_pool), None)
+    if pool is None or len(processes) > cpus:
+        return "", ""
+    count = max(1, int(cpus) // len(processes))
+    evidence = f"; {pool.library} starts a thread for each CPU in each rank: {pool.variable} is not set"
+    return evidence, f"{pool.variable}={count}; or "
+
+
 def too_small(node: Node, processes: Sequence[ProcessSeen]) -> Finding | None:
     """Find a job with more computing threads than cores or CPU time."""
     threads = sum(map(thread_count, processes))
     widest = max(map(thread_count, processes), default=1)
     granted = {pu for process in processes for pu in (process.cgroup_cpus or node.usable)} & set(node.usable)
     cores, all_cores = len(node.cores(granted)), len(node.topology.cores)
+    evidence, cure = _fitting(processes, min(cores, node.quota or cores))
     if node.quota and node.quota < min(threads, cores):
         return Finding(
             "cgroup-too-small",
             f"The control group grants {node.quota:g} CPUs of time to {counted(threads, 'thread')}.",
-            "cpu.max of the control group",
-            _MORE_CORES.format(counted(threads, "CPU"), widest),
+            f"cpu.max of the control group{evidence}",
+            cure + _MORE_CORES.format(counted(threads, "CPU"), widest),
         )
     if threads <= cores or cores == 0:
         return None
@@ -172,8 +183,8 @@ def too_small(node: Node, processes: Sequence[ProcessSeen]) -> Finding | None:
     return Finding(
         "cgroup-too-small" if cores < all_cores else "oversubscribed",
         f"{counted(threads, 'thread')} share {counted(cores, 'core')}{limit}",
-        f"{ranks_text(processes)}; usable hardware threads {pu_list(granted)}",
-        _MORE_CORES.format(counted(threads, "core"), widest),
+        f"{ranks_text(processes)}; usable hardware threads {pu_list(granted)}{evidence}",
+        cure + _MORE_CORES.format(counted(threads, "core"), widest),
     )
 
 

@@ -3,7 +3,7 @@
 import pytest
 from tests.support.machines import made_up, placed
 
-from mpiric.model.placement import ProcessSeen, ThreadSeen, openmp_binding
+from mpiric.model.placement import ProcessSeen, ThreadSeen, openmp_binding, unlimited_pool
 from mpiric.placement.checks import touched_by_one
 from mpiric.placement.verification import Node, judge
 
@@ -118,6 +118,32 @@ def test_a_quota_smaller_than_the_request_is_named():
 
 def test_more_ranks_than_cores_are_oversubscribed():
     assert ids(NODE, *(rank(i, ALL) for i in range(6)))[0] == "oversubscribed"
+
+
+def busy(number: int, **facts) -> ProcessSeen:
+    return rank(number, ALL, ALL, ALL, ALL, **facts)
+
+
+def test_threads_of_a_library_without_a_limit_are_explained_by_its_variable():
+    pool = unlimited_pool(["/usr/lib/libopenblas.so.0", "/usr/lib/libgomp.so.1"], {})
+    finding = judge(NODE, [busy(n, unlimited_pool=pool) for n in (0, 1)])[0]
+    assert finding.id == "oversubscribed"
+    assert (
+        "OpenBLAS starts a thread for each CPU in each rank: OPENBLAS_NUM_THREADS is not set"
+        in finding.evidence
+    )
+    assert finding.fix.startswith("OPENBLAS_NUM_THREADS=2; or ")
+
+
+def test_more_ranks_than_cores_are_not_the_work_of_a_library():
+    pool = unlimited_pool(["libmkl_core.so.2"], {})
+    assert "MKL" not in judge(NODE, [busy(n, unlimited_pool=pool) for n in range(5)])[0].fix
+
+
+def test_a_library_with_a_limit_is_no_unlimited_pool():
+    assert unlimited_pool(["libopenblas.so.0"], {"OMP_NUM_THREADS": "4"}) is None
+    assert unlimited_pool(["libopenblas.so.0"], {"OPENBLAS_NUM_THREADS": "4"}) is None
+    assert unlimited_pool(["libm.so.6"], {}) is None
 
 
 def test_ranks_as_planned_are_fine():

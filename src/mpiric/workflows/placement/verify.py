@@ -18,7 +18,15 @@ from mpiric.model.errors import MpiricError, NotFoundError, ProgramFailedError
 from mpiric.model.finding import Finding
 from mpiric.model.job import Job, Meaning
 from mpiric.model.machine import Machine
-from mpiric.model.placement import PlacementRequest, Plan, ProcessSeen, ThreadSeen, openmp_binding
+from mpiric.model.placement import (
+    PlacementRequest,
+    Plan,
+    ProcessSeen,
+    ThreadPool,
+    ThreadSeen,
+    openmp_binding,
+    unlimited_pool,
+)
 from mpiric.model.pu_set import parse_pu_list
 from mpiric.model.record import RankRecord, Record
 from mpiric.model.run import Run
@@ -171,15 +179,17 @@ _BINDERS = frozenset({"taskset", "numactl"})
 _CPU_LIST = re.compile(r"user:|map_cpu|mask_cpu|cpu-set|cpu-list|rankfile|list:")
 
 
-def judge_record(record: Record, machine: Machine, job: Job) -> Iterator[Finding]:
-    """Return findings on the placement and the memory of this node's ranks.
+def judge_record(
+    record: Record, machine: Machine, job: Job, libraries: Sequence[str] = ()
+) -> Iterator[Finding]:
+    """Return findings on the placement and the memory of this node's ranks, which load ``libraries``.
 
     Ranks of other nodes are ignored, because their machine is unknown.
     """
-    bound_by = variables_that_bind(job)
+    bound_by, pool = variables_that_bind(job), unlimited_pool(libraries, _rank_environment(job))
     of_node = [rank for rank in record.ranks if rank.facts.get("host") == machine.host_name]
     if of_node:
-        yield from judge(node_of(machine), [_process(rank, bound_by) for rank in of_node])
+        yield from judge(node_of(machine), [_process(rank, bound_by, pool) for rank in of_node])
         yield from _of_memory(of_node, machine)
 
 
@@ -205,11 +215,17 @@ def variables_that_bind(job: Job) -> str:
     )
     if job.binding_wrapper or listed or _BINDERS.intersection(job.prefix):
         return ""
+    return openmp_binding(_rank_environment(job))
+
+
+def _rank_environment(job: Job) -> dict[str, str]:
+    """Return the environment of the launch with the variables that the command line sets."""
+    options = [option for segment in job.segments for option in segment.options]
     written = [option.values for option in options if option.meaning is Meaning.ENVIRONMENT]
-    return openmp_binding({**job.environment, **{v[0]: v[1] for v in written if len(v) > 1}})
+    return {**job.environment, **{values[0]: values[1] for values in written if len(values) > 1}}
 
 
-def _process(rank: RankRecord, bound_by: str) -> ProcessSeen:
+def _process(rank: RankRecord, bound_by: str, pool: ThreadPool | None) -> ProcessSeen:
     allowed = parse_pu_list(rank.facts.get("affinity", ""))
     threads = tuple(
         ThreadSeen(
@@ -224,5 +240,6 @@ def _process(rank: RankRecord, bound_by: str) -> ProcessSeen:
         threads=threads or (ThreadSeen(0, "", allowed, fact(rank, "cpu"), 0.0),),
         cpus_allowed=allowed,
         bound_by=bound_by,
+        unlimited_pool=pool,
         job="profiled",
     )

@@ -22,7 +22,7 @@ from mpiric.profile.advise import rules
 from mpiric.profile.cells import fact
 from mpiric.workflows.defaults import MISSED, missed_defaults
 from mpiric.workflows.launch.container_findings import container_findings, hint_file_findings
-from mpiric.workflows.launch.parse_job import libraries_of_program
+from mpiric.workflows.launch.parse_job import ParsedJob, libraries_of_program, program_path
 from mpiric.workflows.placement.verify import judge_record
 from mpiric.workflows.profile.profile import Profiled, profile
 from mpiric.workflows.profile.request import ProfileRequest
@@ -141,12 +141,14 @@ def diagnose(request: ProfileRequest, host: Host) -> Diagnosis:
     """
     with _directory(request) as directory:
         done = profile(replace(request, directory=directory), host)
-    machine = done.prepared.parsed.machine
+    parsed, machine = done.prepared.parsed, done.prepared.parsed.machine
     with after_run(done.trial.exit_status):
         return Diagnosis(
             profiled=done,
             of_run=done.profile.advice if done.profile else (),
-            of_placement=tuple(judge_record(done.record, machine, done.prepared.parsed.job))
+            of_placement=tuple(
+                judge_record(done.record, machine, parsed.job, _thread_libraries(parsed, host))
+            )
             if done.record
             else (),
             of_settings=(*container_findings(done.prepared.parsed, host), *_of_settings(done, host)),
@@ -156,6 +158,19 @@ def diagnose(request: ProfileRequest, host: Host) -> Diagnosis:
             ),
             ending=done.ending,
         )
+
+
+def _thread_libraries(parsed: ParsedJob, host: Host) -> tuple[str, ...]:
+    """Return the libraries that the program links, and the BLAS that numpy brings if it is Python."""
+    program = program_path(parsed.job, host)
+    directory, _, name = program.rpartition("/bin/")
+    numpy = [
+        f"{directory}/lib/{version}/site-packages/numpy.libs"
+        for version in (host.list_dir(f"{directory}/lib") if name.startswith("python") else ())
+        if version.startswith("python")
+    ]
+    brought = (f"{path}/{file}" for path in numpy for file in host.list_dir(path))
+    return (*libraries_of_program(parsed, host), *brought)
 
 
 @contextmanager

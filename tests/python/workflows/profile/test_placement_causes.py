@@ -1,4 +1,4 @@
-"""The variable that binds all ranks to the same CPUs is named instead of its effect."""
+"""Variables and libraries that place or multiply the threads of ranks are named instead of their effects."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -8,8 +8,10 @@ from tests.support.records import rank, record
 from tests.support.situations import machine, situation
 
 from mpiric.model.job import LaunchOption, Meaning
+from mpiric.model.placement import unlimited_pool
 from mpiric.profile.analyse import analyse
 from mpiric.workflows.placement.verify import judge_record, variables_that_bind
+from mpiric.workflows.profile import doctor
 from mpiric.workflows.profile.profile import _name_binding_variable
 
 HERE = machine(cores=4)
@@ -62,3 +64,26 @@ def test_a_command_that_binds_its_ranks_itself_names_no_variable(changed):
 def test_a_list_of_cpus_on_the_command_line_names_no_variable():
     option = LaunchOption(("-bind-to", "user:0,0"), Meaning.BINDING, ("user:0,0",))
     assert variables_that_bind(job(option, environment={"OMP_PROC_BIND": "true"})) == ""
+
+
+def test_the_blas_of_numpy_counts_as_a_library_of_a_python_program(monkeypatch):
+    files = {
+        "/opt/venv/lib": ("python3.11", "pkgconfig"),
+        "/opt/venv/lib/python3.11/site-packages/numpy.libs": ("libscipy_openblas64_-1.so",),
+    }
+    host = SimpleNamespace(list_dir=lambda path: files.get(path, ()))
+    monkeypatch.setattr(doctor, "libraries_of_program", lambda *_: ())
+    monkeypatch.setattr(doctor, "program_path", lambda *_: "/opt/venv/bin/python3")
+    parsed = SimpleNamespace(job=job())
+    libraries = doctor._thread_libraries(parsed, host)
+    assert unlimited_pool(libraries, {}).variable == "OPENBLAS_NUM_THREADS"
+
+
+def test_the_threads_of_a_record_are_explained_by_the_library():
+    facts = {"host": "n1", "affinity": "0-3"}
+    facts |= {
+        f"thread.{number}": "app cpu=0 affinity=0-3 user_ticks=100 system_ticks=0" for number in range(4)
+    }
+    ranks = record(*(rank(n, 1.0, facts=facts) for n in range(2)))
+    findings = {item.id: item for item in judge_record(ranks, HERE, job(), ["/usr/lib/libopenblas.so.0"])}
+    assert findings["oversubscribed"].fix.startswith("OPENBLAS_NUM_THREADS=2;")

@@ -2,8 +2,8 @@
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import field, replace
 from pathlib import Path
 
 from mpiric.host.files import exists
@@ -118,7 +118,11 @@ def verify(
 
 
 def _best_look(looks: Sequence[Look]) -> tuple[Look, Look]:
-    """Return this launch's and other ranks at the last time when most ranks and threads were present."""
+    """Return this launch's and other ranks at the last time when most ranks and threads were present.
+
+    The CPU time of their threads is counted from the first such time: a thread that spun in MPI_Init does
+    not work.
+    """
     mine = [tuple(p for p in look if p.launch.startswith(f"{os.getpid()}.")) for look in looks]
     if not any(mine):
         return (), ()
@@ -127,8 +131,22 @@ def _best_look(looks: Sequence[Look]) -> tuple[Look, Look]:
         for number, processes in enumerate(mine)
     ]
     best = max(counts)[2]
+    first = next(number for *count, number in counts if tuple(count) == counts[best][:2])
     pids = {process.pid for process in mine[best]}
-    return mine[best], tuple(process for process in looks[best] if process.pid not in pids)
+    others = tuple(process for process in looks[best] if process.pid not in pids)
+    if first == best:
+        return mine[best], others
+    before_s = {(p.pid, thread.thread): thread.cpu_s for p in mine[first] for thread in p.threads}
+    return tuple(_since(process, before_s) for process in mine[best]), others
+
+
+def _since(process: ProcessSeen, before_s: Mapping[tuple[int, int], float]) -> ProcessSeen:
+    """Return a process whose threads have used only the CPU time since an earlier look."""
+    threads = (
+        replace(thread, cpu_s=max(0.0, thread.cpu_s - before_s.get((process.pid, thread.thread), 0.0)))
+        for thread in process.threads
+    )
+    return replace(process, threads=tuple(threads))
 
 
 def node_of(machine: Machine) -> Node:
@@ -227,11 +245,19 @@ def _rank_environment(job: Job) -> dict[str, str]:
 
 def _process(rank: RankRecord, bound_by: str, pool: ThreadPool | None) -> ProcessSeen:
     allowed = parse_pu_list(rank.facts.get("affinity", ""))
+    ended = threads_of(rank)
+    # MPI_Init and the code before it belong to the main thread; the work of ranks comes after them.
+    inside_s = (fact(rank, "time.user_us") + fact(rank, "time.system_us")) / 1e6
+    outside_s = max(0.0, sum(thread.cpu_s for thread in ended) - inside_s) if inside_s else 0.0
     threads = tuple(
         ThreadSeen(
-            thread.number, thread.name, parse_pu_list(thread.affinity) or allowed, thread.cpu, thread.cpu_s
+            thread.number,
+            thread.name,
+            parse_pu_list(thread.affinity) or allowed,
+            thread.cpu,
+            max(0.0, thread.cpu_s - (outside_s if thread.number == fact(rank, "process") else 0.0)),
         )
-        for thread in threads_of(rank)
+        for thread in ended
     )
     return ProcessSeen(
         pid=fact(rank, "process"),

@@ -2,14 +2,15 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 
 from mpiric.host.packaged import finding_from
 from mpiric.knobs._carriers import shared_memory_is_off
 from mpiric.knobs._outputs import missing_locks, output_system, system_of
 from mpiric.model.finding import Finding
-from mpiric.model.situation import Situation
+from mpiric.model.situation import FileSetting, Situation
 
 _ADAPTER_PROVIDERS = ("verbs", "psm2", "psm3", "opx", "mlx", "efa", "cxi", "gni", "bgq")
 _ADAPTER_TRANSPORTS = ("rc", "rc_x", "rc_verbs", "rc_mlx5", "dc", "dc_x", "dc_mlx5", "ud", "ud_x", "ib")
@@ -177,5 +178,24 @@ _CHECKS: tuple[Callable[[Situation], Iterator[Finding]], ...] = (
 
 
 def inherited_problems(situation: Situation) -> tuple[Finding, ...]:
-    """Return harmful or useless settings in the user's environment and command line, the costliest first."""
-    return tuple(finding for check in _CHECKS for finding in check(situation))
+    """Return harmful or useless settings of the user, the costliest first.
+
+    They come from the command line, the environment, or files that the libraries read.
+    """
+    files = {
+        name: setting for name, setting in situation.in_files.items() if situation.in_force(name) is None
+    }
+    in_files = {name: setting.value for name, setting in files.items()}
+    everything = replace(situation, inherited={**in_files, **situation.inherited})
+    return tuple(_with_places(finding, files) for check in _CHECKS for finding in check(everything))
+
+
+def _with_places(finding: Finding, files: Mapping[str, FileSetting]) -> Finding:
+    """Name the file and line of each setting of the evidence that comes from a file."""
+    evidence, fix = finding.evidence, finding.fix
+    for name, setting in files.items():
+        written = f"{name}={setting.value}"
+        if written in evidence:
+            evidence = evidence.replace(written, f"{setting.name} = {setting.value} in {setting.place}")
+            fix = fix.replace(f"unset {name}", f"remove {setting.name} from {setting.place}")
+    return replace(finding, evidence=evidence, fix=fix)

@@ -153,6 +153,15 @@ class HostNames:
 
 
 @dataclass(frozen=True)
+class FileSetting:
+    """Setting in a file that a library reads: name and value as written, and ``path:line``."""
+
+    name: str
+    value: str
+    place: str
+
+
+@dataclass(frozen=True)
 class Situation:
     """Machine, job, library and observation: the argument of every knob's functions."""
 
@@ -164,6 +173,7 @@ class Situation:
     allowed: Allowed = field(default_factory=Allowed)
     nodes: int = 1
     inherited: Mapping[str, str] = field(default_factory=dict)  # tuning variables that the user has set
+    in_files: Mapping[str, FileSetting] = field(default_factory=dict)  # by the name of the variable
     tuner: Tuner = field(default_factory=Tuner)
     hint_directory: str = ""  # directory for hint files that ranks read, "" without
     rank_orders: RankOrders = field(default_factory=RankOrders)

@@ -1,7 +1,6 @@
 """Safe defaults: the rules of knobs/_defaults.toml as variables, except where the user has decided."""
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from mpiric import knobs, launchers, mpis
@@ -21,11 +20,10 @@ from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.quoting import sh_with_variables
 from mpiric.model.situation import Observation, RankSeen, Situation
 from mpiric.schedulers import find_allocation
+from mpiric.workflows.launch.parameter_files import settings_of_user
 
 MISSED = "default-"  # beginning of the ids of findings about safe defaults
 AS_ROOT = "run-as-root"  # rule that only applies on request
-# Files in the home directory with parameters of the user: prefix of the variables → path.
-_PARAMETER_FILES = {"OMPI_MCA_": ".openmpi/mca-params.conf", "PRTE_MCA_": ".prte/mca-params.conf"}
 _NO_LIBRARY = MpiLibrary("none", "", (), "", "", "", "", "direct", "")
 
 
@@ -77,7 +75,7 @@ def safe_defaults(
     if situation.job.ranks is None or situation.job.container is not None:
         return ()
     situation = replace(situation, machine=_as_allocated(situation.machine, host))
-    in_files = frozenset(_variables_in_files(host))
+    in_files = settings_of_user(host, host.environ.get("HOME", ""))
     defaults = []
     for rule in knobs.default_rules(situation, threads, requested):
         configuration = Configuration.of({rule.knob: rule.value} if rule.knob else {})
@@ -91,7 +89,7 @@ def safe_defaults(
         for name in (*variables, *rule.unless):
             value = situation.in_force(name)
             users = users or ("" if value is None else f"{name}={value}")
-            users = users or (f"{name} in a file of parameters" if name in in_files else "")
+            users = users or (f"{name} in {in_files[name].place}" if name in in_files else "")
         defaults.append(SafeDefault(rule, situation.mpi.label, variables, users))
     return tuple(defaults)
 
@@ -193,13 +191,6 @@ def _as_allocated(machine: Machine, host: Host) -> Machine:
     if not granted or granted >= machine.usable_cpu_count:
         return machine
     return replace(machine, limits=replace(machine.limits, cgroup_cpus=min(quota or granted, granted)))
-
-
-def _variables_in_files(host: Host) -> Iterator[str]:
-    for prefix, path in _PARAMETER_FILES.items():
-        text = host.read_text(f"{host.environ.get('HOME', '')}/{path}") or ""
-        for match in re.finditer(r"^\s*(\w+)\s*=", text, re.MULTILINE):
-            yield prefix + match[1]
 
 
 def _without_conflicts(defaults: Sequence[SafeDefault]) -> tuple[SafeDefault, ...]:

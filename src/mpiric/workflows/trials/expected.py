@@ -11,6 +11,7 @@ from mpiric.tuning.store.store import default_store
 from mpiric.workflows.launch.container_findings import host_mpi
 from mpiric.workflows.launch.host_names import host_names
 from mpiric.workflows.launch.loadable import why_not_switchable
+from mpiric.workflows.launch.parameter_files import settings_in_files
 from mpiric.workflows.launch.parse_job import (
     ParsedJob,
     libraries_of_program,
@@ -100,6 +101,7 @@ def situation_of(
         allowed=allowed,
         nodes=parsed.nodes,
         inherited={name: value for name, value in job.environment.items() if name.startswith(tuning)},
+        in_files=settings_in_files(mpi, job.environment, job.working_directory, host),
         tuner=loadable(tuner_for(mpi), job, host),
         hint_directory=str(default_store().parent / "hints"),
         read_host_names=cache(lambda: host_names(job, nics, host)),

@@ -89,7 +89,7 @@ def _most_on_one_cpu(ranks: tuple[RankUse, ...]) -> float:
     return max((1.0, *(count / len(cpus) for (_, cpus), count in bound.items())))
 
 
-_SHORT_S = 0.1
+SHORT_S = 0.1  # a shorter run has no reliable shares and rates
 _IN_MEMORY = "record.in_memory"
 _LIBRARY_PREFIX = "library."  # prefix of facts that the library reports
 
@@ -169,7 +169,7 @@ def _library(record: Record) -> dict[str, str]:
 
 def _notes(record: Record) -> tuple[str, ...]:
     notes = []
-    if record.ranks and max(rank.wall_s for rank in record.ranks) < _SHORT_S:
+    if record.ranks and max(rank.wall_s for rank in record.ranks) < SHORT_S:
         notes.append("the run is very short: counts are exact, but shares of time are unreliable")
     if (threads := max(map(cells.threads_in_mpi, record.ranks), default=1)) > 1:
         notes.append(

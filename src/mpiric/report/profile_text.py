@@ -83,6 +83,8 @@ def diagnosis(profile: Profile) -> str:
     if profile.advice and profile.advice[0].explains_run:
         return f"{profile.advice[0].finding.says}."
     e = profile.efficiencies
+    if profile.advice and profile.advice[0].finding.id == "time-outside-mpi":
+        return profile.advice[0].finding.says
     if (start_up := start_up_share(profile)) >= max(1.0 - _HEALTHY, (1.0 - start_up) * (1.0 - e.parallel)):
         return (
             f"Starting and ending MPI takes {share(start_up)} of the run; in the rest, the ranks spend "

@@ -8,6 +8,7 @@ from typing import Any
 
 from mpiric.model.amount import share, size
 from mpiric.model.profile import Profile
+from mpiric.profile.analyse import SHORT_S
 from mpiric.report._amounts import count, effects_in_words, expectation, on_huge_pages
 from mpiric.report.rank_order_pictures import order_pictures
 from mpiric.report.rank_order_text import mapped_text
@@ -120,8 +121,9 @@ def _regions(profile: Profile) -> dict[str, Any]:
 
 
 def _memory(profile: Profile) -> dict[str, Any]:
-    """Return rows of name, value and explanation."""
+    """Return rows of name, value and explanation; totals instead of rates for a very short run."""
     n = profile.numbers
+    has_rates = n["wall_s"] >= SHORT_S
     return {
         "rows": [
             *_counters(n),
@@ -136,10 +138,14 @@ def _memory(profile: Profile) -> dict[str, Any]:
             ("CPU time used", share(n["cpu_use"]), "of the time of all ranks; above 100 % with threads"),
             (
                 "page faults",
-                f"{count(n['minor_faults_per_s'])} /s",
+                f"{count(n['minor_faults_per_s'])} /s"
+                if has_rates
+                else count(n["minor_faults_per_s"] * n["wall_s"]),
                 f"per rank; {count(n['major_faults'])} from disk",
             ),
-            ("preempted", f"{n['involuntary_per_s']:.3g} /s", "per rank: involuntary context switches"),
+            ("preempted", f"{n['involuntary_per_s']:.3g} /s", "per rank: involuntary context switches")
+            if has_rates
+            else ("preempted", count(n["involuntary_switches"]), "all ranks: involuntary context switches"),
         ]
     }
 
@@ -157,7 +163,8 @@ def _counters(n: Mapping[str, float]) -> list[tuple[str, str, str]]:
         (
             "last-level cache misses",
             f"{n['misses_per_1000_instructions']:.3g}",
-            f"per 1,000 instructions; at least {size(n['memory_bytes_per_s'])}/s from memory",
+            "per 1,000 instructions"
+            + (f"; at least {size(n['memory_bytes_per_s'])}/s from memory" if n["wall_s"] >= SHORT_S else ""),
         ),
     ]
 

@@ -19,6 +19,7 @@ from mpiric.model.pu_set import parse_pu_list
 from mpiric.model.record import RankRecord
 from mpiric.model.situation import Allowed, RankSeen, Situation
 from mpiric.profile.advise import rules
+from mpiric.profile.analyse import SHORT_S
 from mpiric.profile.cells import fact
 from mpiric.workflows.defaults import MISSED, missed_defaults
 from mpiric.workflows.launch.container_findings import container_findings, hint_file_findings
@@ -221,6 +222,7 @@ def _with_recorded_ranks(situation: Situation, done: Profiled, host: Host) -> Si
     libraries = libraries_of_program(done.prepared.parsed, host)
     ranks = tuple(_rank(rank, libraries) for rank in done.record.ranks)
     wall_s = max(rank.wall_s for rank in done.record.ranks)
+    wall_s = wall_s if wall_s >= SHORT_S else 0.0  # no rates per second of a very short run
     return replace(situation, observation=replace(situation.observation, ranks=ranks, wall_s=wall_s))
 
 

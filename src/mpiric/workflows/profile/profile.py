@@ -42,6 +42,7 @@ from mpiric.workflows.launch.parse_job import ParsedJob, parse_job, program_path
 from mpiric.workflows.launch.world_check import ranks_alone
 from mpiric.workflows.placement.verify import judge_record, variables_that_bind
 from mpiric.workflows.profile.load import with_others
+from mpiric.workflows.profile.outside_time import outside_advice, run_parts, with_outside
 from mpiric.workflows.profile.request import FAILING, ProfileRequest, directory_of, lock_emptied, unwritable
 from mpiric.workflows.run.run import under_another, with_mpi
 
@@ -151,6 +152,7 @@ def profile(request: ProfileRequest, host: Host) -> Profiled:
                 OutputTap(tail.feed, through_launcher=is_relayed, stream=sys.stderr),
                 after_ended_run=after_ended_run,
             )
+            launched_unix_s = time.time()
             trial = lab.measure(Run(Configuration(), Phase.RECORD, limit_s=request.limit_s, probe=probe))
         kills = count_oom_kills(host) - oom_kills
         failed = FailedRun(job, tail.text, trial.exit_status, kills)
@@ -158,7 +160,7 @@ def profile(request: ProfileRequest, host: Host) -> Profiled:
         if why_not is not None:
             return Profiled(replace(prepared, recorder=None), trial, None, None, why_not, ending)
         with after_run(trial.exit_status):
-            done = _read_profile(prepared, trial, request, host)
+            done = _read_profile(prepared, trial, request, host, launched_unix_s)
             if ending is not None and done.profile is not None:
                 done = replace(done, profile=replace(done.profile, advice=(ending, *done.profile.advice)))
             return replace(done, ending=ending)
@@ -172,7 +174,9 @@ def _render(parsed: ParsedJob, spelling: Spelling | None) -> Launch:
     return launchers.render(parsed.job, [("profile", "on", spelling)] if spelling else [])
 
 
-def _read_profile(prepared: PreparedProfile, trial: Trial, request: ProfileRequest, host: Host) -> Profiled:
+def _read_profile(
+    prepared: PreparedProfile, trial: Trial, request: ProfileRequest, host: Host, launched_unix_s: float
+) -> Profiled:
     directory, machine = prepared.directory, prepared.parsed.machine
     merge_parts(directory)
     try:
@@ -189,6 +193,11 @@ def _read_profile(prepared: PreparedProfile, trial: Trial, request: ProfileReque
         for item in profile_.advice
     )
     advice = _name_binding_variable(advice, record, prepared.parsed)
+    is_only_record = not any(directory.glob("record-*.mpiric"))
+    if trial.outcome is Outcome.OK and is_only_record:
+        parts = run_parts(record, machine.host_name, launched_unix_s, trial.wall_s)
+        outside = outside_advice(parts) if parts else None
+        advice = with_outside(advice, outside, parts) if parts and outside else advice
     alone = ranks_alone(prepared.parsed.job, record, host)
     advice = (alone,) if alone else advice
     return Profiled(

@@ -1,0 +1,147 @@
+"""Time of a run before MPI_Init and after MPI_Finalize, and its cause."""
+
+import socket
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+
+from mpiric.model.amount import seconds
+from mpiric.model.dataclass import dataclass
+from mpiric.model.finding import Finding
+from mpiric.model.profile import Advice
+from mpiric.model.record import RankRecord, Record
+from mpiric.profile.cells import fact
+
+OUTSIDE = "time-outside-mpi"
+_WORTH_S, _WORTH_SHARE = 1.0, 0.2  # a part of the run that is worth a finding exceeds both
+_CAUSE_SHARE = 0.5  # of a part of the run, from which something counts as its cause
+_LIMIT_S = 5.0  # longest measurement of the name resolution
+_SOURCE = "getaddrinfo(3), hosts(5); getrusage(2): CPU time of the ranks before MPI_Init"
+
+
+@dataclass(frozen=True)
+class RunParts:
+    """Parts of a run by the clock of this node, seconds. ``before_cpu_s``: of a rank, before MPI_Init."""
+
+    before_s: float
+    init_s: float
+    main_s: float
+    after_s: float
+    before_cpu_s: float
+    interpreter: str = ""  # Python, R, Julia …; "" for a compiled program
+
+    @property
+    def total_s(self) -> float:
+        """Return the time of the whole launch."""
+        return self.before_s + self.init_s + self.main_s + self.after_s
+
+
+def run_parts(record: Record, host_name: str, launched_unix_s: float, wall_s: float) -> RunParts | None:
+    """Return the parts of a run; None without ranks on this node, as clocks of other nodes may differ."""
+    ranks = [rank for rank in record.ranks if rank.facts.get("host") == host_name]
+    if not ranks:
+        return None
+    init_begin_s = max(rank.begin_unix_s - _init_s(rank) for rank in ranks) - launched_unix_s
+    main_begin_s = max(rank.begin_unix_s for rank in ranks) - launched_unix_s
+    main_end_s = max(rank.begin_unix_s + rank.wall_s for rank in ranks) - launched_unix_s
+    program = ranks[0].facts.get("executable", "").rsplit("/", 1)[-1]
+    interpreters = {"python": "Python", "julia": "Julia", "R": "R", "Rscript": "R", "perl": "Perl"}
+    return RunParts(
+        before_s=max(0.0, init_begin_s),
+        init_s=max(0.0, main_begin_s - init_begin_s),
+        main_s=max(0.0, main_end_s - main_begin_s),
+        after_s=max(0.0, wall_s - main_end_s),
+        before_cpu_s=max(fact(rank, "before.user_us") + fact(rank, "before.system_us") for rank in ranks)
+        / 1e6,
+        interpreter=interpreters.get(program.rstrip(".0123456789"), ""),
+    )
+
+
+def _init_s(rank: RankRecord) -> float:
+    return sum(
+        cell.time_s for cell in rank.cells if cell.function.startswith(("MPI_Init", "MPI_Session_init"))
+    )
+
+
+def own_name_s() -> float:
+    """Return the time in which the name of this host is resolved, at most some seconds."""
+
+    def resolve() -> None:
+        with suppress(OSError):
+            socket.getaddrinfo(socket.gethostname(), None)
+
+    begin_s = time.monotonic()
+    resolving = threading.Thread(target=resolve, daemon=True)
+    resolving.start()
+    resolving.join(_LIMIT_S)
+    return time.monotonic() - begin_s
+
+
+def outside_advice(parts: RunParts, measure_name_s: Callable[[], float] = own_name_s) -> Advice | None:
+    """Return the advice on the largest part outside the main part of the run; None if all are short."""
+    worth_s = max(_WORTH_S, _WORTH_SHARE * parts.total_s)
+    outside_s = parts.before_s + parts.after_s
+    if max(outside_s, parts.init_s) <= worth_s:
+        return None
+    name_s, around_s = measure_name_s(), outside_s + parts.init_s
+    waits_s = around_s - parts.before_cpu_s
+    if name_s > _WORTH_S and waits_s > _CAUSE_SHARE * max(name_s, around_s):
+        bound = "at least " if name_s >= _LIMIT_S else ""
+        says = f"The name of this host is resolved slowly, in {bound}{seconds(name_s)}: the start waits."
+        fix = "add the host's name and address to /etc/hosts, or repair the name server in /etc/resolv.conf"
+        lost_s = around_s
+    elif outside_s <= worth_s:
+        return None  # the advice on MPI_Init and MPI_Finalize covers it
+    else:
+        says, fix = _cause(parts)
+        lost_s = outside_s
+    evidence = (
+        f"launch to MPI_Init {seconds(parts.before_s)} (a rank computes {seconds(parts.before_cpu_s)}), "
+        f"MPI_Init {seconds(parts.init_s)}, MPI_Init to MPI_Finalize {seconds(parts.main_s)}, "
+        f"MPI_Finalize to the end {seconds(parts.after_s)}"
+    )
+    share = lost_s / parts.total_s
+    return Advice(Finding(OUTSIDE, says, evidence, fix), share, None, "", (), (), _SOURCE)
+
+
+def _cause(parts: RunParts) -> tuple[str, str]:
+    """Return a sentence on the larger part outside, and what to do."""
+    if parts.after_s > parts.before_s:
+        return (
+            "The command goes on for long after MPI_Finalize.",
+            "look at the work of the program after MPI_Finalize, and at commands that follow the launch",
+        )
+    if parts.before_cpu_s < _CAUSE_SHARE * parts.before_s:
+        return (
+            "Ranks reach MPI_Init late, and wait most of the time before it.",
+            "time the launcher alone (the same line with `true` as the program), and files that the program "
+            "or its imports read before MPI_Init",
+        )
+    if parts.interpreter:
+        return (
+            f"{parts.interpreter} works for long before MPI_Init: imports, compilation, or reading input.",
+            "import less before MPI is initialised (python -X importtime lists the imports of Python)"
+            if parts.interpreter == "Python"
+            else "load fewer packages before MPI is initialised",
+        )
+    return (
+        "The program works for long before MPI_Init.",
+        "let all ranks share this work after MPI_Init, where it is recorded",
+    )
+
+
+def with_outside(advice: tuple[Advice, ...], outside: Advice, parts: RunParts) -> tuple[Advice, ...]:
+    """Insert the advice before the first that promises less; gains become shares of the whole run."""
+    inside = (parts.init_s + parts.main_s) / parts.total_s
+    advice = tuple(
+        replace(
+            item,
+            gain_share=inside * item.gain_share,
+            expected_share=None if item.expected_share is None else inside * item.expected_share,
+        )
+        for item in advice
+    )
+    at = next((n for n, item in enumerate(advice) if item.promise < outside.promise), len(advice))
+    return (*advice[:at], outside, *advice[at:])

@@ -1,0 +1,127 @@
+"""Time before MPI_Init and after MPI_Finalize is reported with its cause."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+from tests.support.records import cell, rank, record
+from tests.support.situations import situation
+
+from mpiric.model.finding import Finding
+from mpiric.model.profile import Advice
+from mpiric.profile.analyse import analyse
+from mpiric.workflows.profile import doctor
+from mpiric.workflows.profile.outside_time import (
+    RunParts,
+    outside_advice,
+    own_name_s,
+    run_parts,
+    with_outside,
+)
+
+LATE = RunParts(before_s=30.0, init_s=0.1, main_s=0.001, after_s=0.2, before_cpu_s=0.1)
+
+
+def quickly() -> float:
+    return 0.001
+
+
+def says(parts: RunParts, name_s=quickly) -> str:
+    advice = outside_advice(parts, name_s)
+    return advice.finding.says if advice else ""
+
+
+def test_a_slow_resolution_of_the_own_name_is_the_cause():
+    advice = outside_advice(LATE, lambda: 3.0)
+    assert advice.finding.says.startswith("The name of this host is resolved slowly, in 3 s:")
+    assert "/etc/hosts" in advice.finding.fix
+    assert advice.gain_share > 0.9
+
+
+def test_a_resolution_without_an_end_is_a_lower_bound():
+    assert "at least 5.01 s" in says(LATE, lambda: 5.01)
+
+
+def test_a_slow_resolution_is_not_the_cause_of_a_start_that_computes_or_is_shorter():
+    assert says(replace(LATE, before_cpu_s=28.0), lambda: 3.0).startswith("The program works")
+    assert says(replace(LATE, before_s=2.0, after_s=0.0), lambda: 5.0).startswith("Ranks reach MPI_Init late")
+
+
+def test_every_part_is_in_the_evidence():
+    evidence = outside_advice(LATE, quickly).finding.evidence
+    assert evidence.startswith("launch to MPI_Init 30 s (a rank computes 100 ms), MPI_Init 100 ms,")
+
+
+@pytest.mark.parametrize(
+    ("parts", "expected"),
+    [
+        (LATE, "Ranks reach MPI_Init late"),
+        (replace(LATE, before_cpu_s=28.0, interpreter="Python"), "Python works for long before MPI_Init"),
+        (replace(LATE, before_cpu_s=28.0), "The program works for long before MPI_Init"),
+        (replace(LATE, after_s=40.0), "The command goes on for long after MPI_Finalize"),
+    ],
+)
+def test_the_cause_of_the_larger_part_is_named(parts, expected):
+    assert says(parts).startswith(expected)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        replace(LATE, before_s=0.9, after_s=0.0),
+        replace(LATE, before_s=3.0, main_s=30.0),
+    ],
+)
+def test_a_short_time_or_a_small_share_is_no_finding_and_nothing_is_measured(parts):
+    def measured() -> float:
+        raise AssertionError
+
+    assert outside_advice(parts, measured) is None
+
+
+def test_a_long_mpi_init_is_left_to_its_own_rule_unless_the_name_is_slow():
+    parts = replace(LATE, before_s=0.1, init_s=30.0)
+    assert says(parts) == ""
+    assert says(parts, lambda: 4.0).startswith("The name of this host")
+
+
+def test_parts_of_a_run_add_up_to_its_time():
+    facts = {"host": "n1", "executable": "/usr/bin/python3.11", "before.user_us": "1500000"}
+    late = rank(0, 1.0, cell("MPI_Init", 1, 0, 0.5), begin_unix_s=102.5, facts=facts)
+    early = rank(1, 1.0, cell("MPI_Init", 1, 0, 1.5), begin_unix_s=102.5, facts={"host": "n1"})
+    parts = run_parts(record(late, early), "n1", 100.0, 4.0)
+    assert (parts.before_s, parts.init_s, parts.main_s, parts.after_s) == (2.0, 0.5, 1.0, 0.5)
+    assert (parts.before_cpu_s, parts.interpreter) == (1.5, "Python")
+
+
+def test_ranks_of_other_nodes_have_other_clocks():
+    assert run_parts(record(rank(0, 1.0)), "another", 0.0, 1.0) is None
+
+
+def test_gains_become_shares_of_the_whole_run():
+    other = Advice(Finding("other", "", "", ""), 1.0, 0.5, "", (), (), "")
+    outside = outside_advice(LATE, quickly)
+    first, second = with_outside((other,), outside, LATE)
+    assert first is outside
+    assert second.gain_share == pytest.approx(0.101 / 30.301)
+    assert second.expected_share == pytest.approx(0.0505 / 30.301)
+
+
+def test_the_name_of_this_host_is_resolved():
+    assert own_name_s() > 0.0
+
+
+def test_a_run_of_a_millisecond_has_no_advice_by_rates():
+    facts = {"host": "n1", "affinity": "0-1", "switches.involuntary": "5"}
+    short, long = (analyse(record(*(rank(n, s, facts=facts) for n in (0, 1)))) for s in (0.001, 0.2))
+    assert "unbound-ranks" not in {item.finding.id for item in short.advice}
+    assert "unbound-ranks" in {item.finding.id for item in long.advice}
+
+
+@pytest.mark.parametrize(("wall_s", "rate"), [(0.001, 0.0), (2.0, 500.0)])
+def test_doctor_derives_no_rates_from_a_run_of_a_millisecond(monkeypatch, wall_s, rate):
+    monkeypatch.setattr(doctor, "libraries_of_program", lambda *_: ())
+    recorded = record(rank(0, wall_s, facts={"faults.minor": "1000"}))
+    done = SimpleNamespace(record=recorded, prepared=SimpleNamespace(parsed=None))
+    seen = doctor._with_recorded_ranks(situation(), done, None)
+    assert seen.observation.minor_faults_per_s == rate

@@ -222,8 +222,8 @@ def openmp_binding(environment: Mapping[str, str]) -> str:
         return ""
     settings = []
     for name in OPENMP_BINDING:
-        words = {word.strip().lower() for word in environment.get(name, "").split(",")} - _MODIFIERS
-        if words and not words & _NO_BINDING:
+        modes = {word.strip().lower() for word in environment.get(name, "").split(",")} - _MODIFIERS
+        if modes and not modes & _NO_BINDING:
             settings.append(f"{name}={environment[name]}")
     return " ".join(settings)
 

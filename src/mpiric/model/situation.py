@@ -173,7 +173,7 @@ class Situation:
     allowed: Allowed = field(default_factory=Allowed)
     nodes: int = 1
     inherited: Mapping[str, str] = field(default_factory=dict)  # tuning variables that the user has set
-    in_files: Mapping[str, FileSetting] = field(default_factory=dict)  # by the name of the variable
+    in_files: Mapping[str, FileSetting] = field(default_factory=dict)  # settings by variable
     tuner: Tuner = field(default_factory=Tuner)
     hint_directory: str = ""  # directory for hint files that ranks read, "" without
     rank_orders: RankOrders = field(default_factory=RankOrders)

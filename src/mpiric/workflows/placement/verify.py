@@ -133,11 +133,11 @@ def _best_look(looks: Sequence[Look]) -> tuple[Look, Look]:
     best = max(counts)[2]
     first = next(number for *count, number in counts if tuple(count) == counts[best][:2])
     pids = {process.pid for process in mine[best]}
-    others = tuple(process for process in looks[best] if process.pid not in pids)
+    other_ranks = tuple(process for process in looks[best] if process.pid not in pids)
     if first == best:
-        return mine[best], others
+        return mine[best], other_ranks
     before_s = {(p.pid, thread.thread): thread.cpu_s for p in mine[first] for thread in p.threads}
-    return tuple(_since(process, before_s) for process in mine[best]), others
+    return tuple(_since(process, before_s) for process in mine[best]), other_ranks
 
 
 def _since(process: ProcessSeen, before_s: Mapping[tuple[int, int], float]) -> ProcessSeen:

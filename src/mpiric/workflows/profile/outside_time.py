@@ -16,7 +16,7 @@ from mpiric.profile.cells import fact
 
 OUTSIDE = "time-outside-mpi"
 _WORTH_S, _WORTH_SHARE = 1.0, 0.2  # a part of the run that is worth a finding exceeds both
-_CAUSE_SHARE = 0.5  # of a part of the run, from which something counts as its cause
+_CAUSE_SHARE = 0.5  # smallest share of the waiting time that names its cause
 _LIMIT_S = 5.0  # longest measurement of the name resolution
 _SOURCE = "getaddrinfo(3), hosts(5); getrusage(2): CPU time of the ranks before MPI_Init"
 
@@ -107,7 +107,7 @@ def outside_advice(parts: RunParts, measure_name_s: Callable[[], float] = own_na
 
 
 def _cause(parts: RunParts) -> tuple[str, str]:
-    """Return a sentence on the larger part outside, and what to do."""
+    """Return the cause of the larger part outside, and its fix."""
     if parts.after_s > parts.before_s:
         return (
             "The command goes on for long after MPI_Finalize.",

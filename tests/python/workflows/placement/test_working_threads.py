@@ -1,4 +1,4 @@
-"""Threads that work are told apart from a main thread that has spun in MPI_Init."""
+"""Working threads are distinguished from a main thread that has spun in MPI_Init."""
 
 from tests.support.records import rank
 

@@ -123,5 +123,5 @@ def test_doctor_derives_no_rates_from_a_run_of_a_millisecond(monkeypatch, wall_s
     monkeypatch.setattr(doctor, "libraries_of_program", lambda *_: ())
     recorded = record(rank(0, wall_s, facts={"faults.minor": "1000"}))
     done = SimpleNamespace(record=recorded, prepared=SimpleNamespace(parsed=None))
-    seen = doctor._with_recorded_ranks(situation(), done, None)
-    assert seen.observation.minor_faults_per_s == rate
+    updated = doctor._with_recorded_ranks(situation(), done, None)
+    assert updated.observation.minor_faults_per_s == rate

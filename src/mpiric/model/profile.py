@@ -261,6 +261,8 @@ class Profile:
     order: "OrderProposal | None" = None  # rank order, if the traffic was mapped
 
 
+SHORT_S = 0.1  # a shorter run has no reliable shares and rates
+TIME_OUTSIDE = "time-outside-mpi"  # id of the finding on time before MPI_Init and after MPI_Finalize
 PER_STEP = "time per step"  # quantity: seconds between two calls that count the program's steps
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from mpiric.host.secrets import masked
-from mpiric.model.profile import CollectiveUse, Comparison, Profile, QuantityChange, RankUse
+from mpiric.model.profile import SHORT_S, CollectiveUse, Comparison, Profile, QuantityChange, RankUse
 from mpiric.model.pu_set import parse_pu_list
 from mpiric.model.record import RankState, Record
 from mpiric.profile import cells, traffic
@@ -89,7 +89,6 @@ def _most_on_one_cpu(ranks: tuple[RankUse, ...]) -> float:
     return max((1.0, *(count / len(cpus) for (_, cpus), count in bound.items())))
 
 
-SHORT_S = 0.1  # a shorter run has no reliable shares and rates
 _IN_MEMORY = "record.in_memory"
 _LIBRARY_PREFIX = "library."  # prefix of facts that the library reports
 

@@ -14,12 +14,11 @@ from mpiric.machine import notice
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, after_run
 from mpiric.model.finding import Finding
-from mpiric.model.profile import Advice
+from mpiric.model.profile import SHORT_S, Advice
 from mpiric.model.pu_set import parse_pu_list
 from mpiric.model.record import RankRecord
 from mpiric.model.situation import Allowed, RankSeen, Situation
 from mpiric.profile.advise import rules
-from mpiric.profile.analyse import SHORT_S
 from mpiric.profile.cells import fact
 from mpiric.workflows.defaults import MISSED, missed_defaults
 from mpiric.workflows.launch.container_findings import container_findings, hint_file_findings

@@ -10,11 +10,10 @@ from dataclasses import replace
 from mpiric.model.amount import seconds
 from mpiric.model.dataclass import dataclass
 from mpiric.model.finding import Finding
-from mpiric.model.profile import Advice
+from mpiric.model.profile import TIME_OUTSIDE, Advice
 from mpiric.model.record import RankRecord, Record
 from mpiric.profile.cells import fact
 
-OUTSIDE = "time-outside-mpi"
 _WORTH_S, _WORTH_SHARE = 1.0, 0.2  # a part of the run that is worth a finding exceeds both
 _CAUSE_SHARE = 0.5  # smallest share of the waiting time that names its cause
 _LIMIT_S = 5.0  # longest measurement of the name resolution
@@ -103,7 +102,7 @@ def outside_advice(parts: RunParts, measure_name_s: Callable[[], float] = own_na
         f"MPI_Finalize to the end {seconds(parts.after_s)}"
     )
     share = lost_s / parts.total_s
-    return Advice(Finding(OUTSIDE, says, evidence, fix), share, None, "", (), (), _SOURCE)
+    return Advice(Finding(TIME_OUTSIDE, says, evidence, fix), share, None, "", (), (), _SOURCE)
 
 
 def _cause(parts: RunParts) -> tuple[str, str]:

@@ -61,6 +61,31 @@ def test_too_few_slots_are_named_first(diagnosed, program):
 
 
 @pytest.mark.requires("debian-openmpi")
+def test_a_remedy_is_tried_in_a_copy_of_the_directory(run_mpiric, program, tmp_path):
+    program("openmpi")
+    (tmp_path / "app.sh").write_text('#!/bin/sh\necho "$(cat)" >written\nexec ./program\n')
+    (tmp_path / "app.sh").chmod(0o755)
+    argv = ("doctor", "--json", "--try", "--abi", "openmpi", "--", "mpirun.openmpi", "-np", "4", "./app.sh")
+    done = run_mpiric(*argv, env=ROOT)
+    tried = json.loads(done.stdout)["tried"]
+    assert done.returncode != 0
+    assert tried == {
+        "command": "mpirun.openmpi --oversubscribe -np 4 ./app.sh",
+        "works": True,
+        "reason": "",
+    }
+    assert not (tmp_path / "written").exists()
+
+
+@pytest.mark.requires("debian-openmpi")
+def test_a_remedy_that_fails_is_reported_with_the_next_cause(run_mpiric, program):
+    argv = ("doctor", "--json", "--try", "--", "mpirun.openmpi", "-np", "4", program("openmpi"), "8")
+    tried = json.loads(run_mpiric(*argv, env=ROOT).stdout)["tried"]
+    assert not tried["works"]
+    assert "SIGFPE" in tried["reason"]
+
+
+@pytest.mark.requires("debian-openmpi")
 def test_transports_that_connect_nobody_are_named_first(diagnosed, program):
     env = {**ROOT, "OMPI_MCA_pml": "nothing"}
     assert diagnosed("openmpi", program("openmpi"), env=env)[0][0] == "ranks-not-connected"

@@ -1,12 +1,17 @@
 """`mpiric doctor`: run a command once and print findings."""
 
+import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
 
 from mpiric.cli._errors import say
+from mpiric.cli._input import piped_input
 from mpiric.cli._json import print_json
 from mpiric.cli._options import (
     DIRECTORY,
@@ -30,6 +35,7 @@ from mpiric.profile.darshan import read_log
 from mpiric.report.profile_json import advice_json, finding_json
 from mpiric.report.profile_text import print_findings
 from mpiric.workflows.profile.doctor import Diagnosis, diagnose
+from mpiric.workflows.profile.remedy import RemedyTrial, try_remedy
 from mpiric.workflows.profile.request import ProfileRequest
 
 _EPILOG = """\b
@@ -37,6 +43,7 @@ Examples:
   mpiric doctor -- mpirun -n 4 ./app small.dat             for at most one minute
   mpiric doctor --limit 10s -- mpirun -n 64 ./app big.dat  the first ten seconds of a long run
   mpiric doctor --fail-on unbound-ranks,settings -- mpirun -n 4 ./app small.dat    in CI
+  mpiric doctor --try -- mpirun -n 64 ./app                after a failure, try the remedy, too
   mpiric doctor --darshan run.darshan                      file accesses of an earlier run
   mpiric doctor --json -- mpirun -n 4 ./app small.dat | jq -r '.findings[].id'
 """
@@ -58,6 +65,13 @@ Examples:
     metavar="IDS",
     help="Exit with status 81 when one of these findings is reported: names of findings, or run, placement, "
     "settings, machine, any.",
+)
+@click.option(
+    "--try",
+    "tries",
+    is_flag=True,
+    help="After a failure, run the command with its remedy once, in a copy of the working directory, and say "
+    "whether it works then.",
 )
 @click.option("--all", "shows_all", is_flag=True, help="Print all findings, not only the first five.")
 @mpi_option
@@ -90,12 +104,29 @@ def command(command_line: tuple[str, ...], **options: Any) -> int:
         output=Output.STDERR if options["as_json"] else Output.STDOUT,
         limit_s=None if options["limit"] == "none" else parse_duration(options["limit"]),
     )
-    diagnosis = diagnose(request, LocalHost())
+    with _repeatable_input(command_line) if options["tries"] else nullcontext():
+        diagnosis = diagnose(request, LocalHost())
+        remedy_trial = None
+        if options["tries"]:
+            with suppress(OSError, ValueError):
+                os.lseek(sys.stdin.fileno(), 0, os.SEEK_SET)
+            with after_run(diagnosis.status):
+                remedy_trial = try_remedy(request, diagnosis, LocalHost())
     fail_on = frozenset(filter(None, options["fail_on"].split(",")))
     status = diagnosis.status or (int(ExitCode.FOUND) if diagnosis.among(fail_on) else 0)
     with after_run(status):
-        _report(diagnosis, as_json=options["as_json"], shows_all=options["shows_all"])
+        _report(diagnosis, remedy_trial, as_json=options["as_json"], shows_all=options["shows_all"])
     return status
+
+
+@contextmanager
+def _repeatable_input(command_line: tuple[str, ...]) -> Iterator[None]:
+    """Replace a piped standard input by a copy, which a second run reads again."""
+    with piped_input(command_line) as path:
+        if path:
+            with Path(path).open("rb") as copy:
+                os.dup2(copy.fileno(), sys.stdin.fileno())
+        yield
 
 
 def _report_log(log: Path, command_line: tuple[str, ...], options: dict[str, Any]) -> int:
@@ -110,7 +141,9 @@ def _report_log(log: Path, command_line: tuple[str, ...], options: dict[str, Any
     return int(ExitCode.FOUND) if failing else 0
 
 
-def _report(diagnosis: Diagnosis, *, as_json: bool, shows_all: bool) -> None:
+def _report(
+    diagnosis: Diagnosis, remedy_trial: RemedyTrial | None, *, as_json: bool, shows_all: bool
+) -> None:
     done = diagnosis.profiled
     if done.why_not is not None and done.ending is None:
         say(f"{done.why_not.message}; the following findings are not about the run")
@@ -118,10 +151,13 @@ def _report(diagnosis: Diagnosis, *, as_json: bool, shows_all: bool) -> None:
         duration = show_duration(done.trial.wall_s)
         say(f"the run was ended after {duration} (--limit)")
     if as_json:
-        print_json(_as_json(diagnosis))
+        print_json(_as_json(diagnosis) | {"tried": asdict(remedy_trial) if remedy_trial else None})
     else:
         shown = tuple(diagnosis.findings.values()) if shows_all else diagnosis.first
         print_findings(shown, report_console())
+        if remedy_trial is not None:
+            outcome = "it works" if remedy_trial.works else f"it does not work: {remedy_trial.reason}"
+            report_console().print(f"  tried that command: {outcome}", style="bold", highlight=False)
         if remaining := len(diagnosis.findings) - len(shown):
             say(f"{counted(remaining, 'more finding')}: --all shows them")
     sys.stdout.flush()

@@ -54,7 +54,7 @@ from mpiric.statistics.stopping_rule import StoppingRule
 from mpiric.tuning.marks.choice import parse_mark
 from mpiric.tuning.objective import parse_objective
 from mpiric.workflows.profile.load import advised_knobs
-from mpiric.workflows.run.run import under_another
+from mpiric.workflows.run.run import with_values
 from mpiric.workflows.tune.file_runs import check_io_budget
 from mpiric.workflows.tune.finish import check_reference
 from mpiric.workflows.tune.start import options_of_tune, tune_to_submit
@@ -380,7 +380,7 @@ def _under(request: TuneRequest, options: dict[str, Any]) -> TuneRequest:
             hint="submit the command that `mpiric run --mpi NAME --dry-run -- CMD` prints",
         )
     job = (request.argv, request.working_directory, request.environment)
-    argv, environment = under_another(*job, label, LocalHost())
+    argv, environment = with_values(*job, {"mpi": label}, LocalHost())
     return replace(request, argv=argv, environment=environment)
 
 

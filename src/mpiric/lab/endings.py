@@ -3,18 +3,19 @@
 import os
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from mpiric.host.host import Host
 from mpiric.host.packaged import packaged_table
-from mpiric.host.secrets import masked
+from mpiric.host.secrets import masked_launch
 from mpiric.model.amount import size
 from mpiric.model.dataclass import dataclass
 from mpiric.model.finding import Finding
 from mpiric.model.job import Job
-from mpiric.model.profile import Advice
-from mpiric.model.quoting import sh_command
+from mpiric.model.launch import Launch
+from mpiric.model.profile import Advice, Remedy
 
 TAIL_BYTES = 64 << 10  # end of the output that is searched
 _SHARED_MEMORY = "/dev/shm"  # noqa: S108 a file system, not a temporary file
@@ -72,9 +73,10 @@ def explain_ending(failed: FailedRun, host: Host) -> Advice | None:
             texts = (entry[part].format_map(values) for part in ("says", "fix"))
             says, fix = texts
             finding = Finding(entry["id"], says, "; ".join(filter(None, (evidence, condition))), fix)
-            return Advice(
-                finding, 0.0, None, "", (), _commands(entry, failed.job), entry["source"], explains_run=True
-            )
+            remedy = _remedy(entry, failed.job)
+            commands = (command_line(remedy),) if remedy else ()
+            source = entry["source"]
+            return Advice(finding, 0.0, None, "", (), commands, source, explains_run=True, remedy=remedy)
     return None
 
 
@@ -91,17 +93,25 @@ def _match(entry: Mapping[str, Any], failed: FailedRun) -> tuple[str, Mapping[st
     return (f"a process of the command ended with signal {failed.signal}" if ended_so else ""), {}
 
 
-def _commands(entry: Mapping[str, Any], job: Job) -> tuple[str, ...]:
-    """Return the command of the user with the remedy."""
-    line = masked(job.argv)
+def _remedy(entry: Mapping[str, Any], job: Job) -> Remedy | None:
+    """Return the command of the user with the remedy; None if no change of the command cures it."""
+    launch = Launch(job.argv, job.working_directory)
     if "set" in entry:
-        return (f"mpiric run --set {entry['set']} -- {sh_command(line)}",)
+        return Remedy(launch, dict([entry["set"].split("=", 1)]))
     if "variable" in entry:
-        return (f"{entry['variable']} {sh_command(line)}",)
+        variables = dict(word.split("=", 1) for word in entry["variable"].split())
+        return Remedy(replace(launch, environment=variables))
     if "insert" in entry and job.launcher_words:
         at = len(job.prefix) + 1
-        return (sh_command((*line[:at], entry["insert"], *line[at:])),)
-    return ()
+        return Remedy(replace(launch, argv=(*job.argv[:at], entry["insert"], *job.argv[at:])))
+    return None
+
+
+def command_line(remedy: Remedy) -> str:
+    """Return the changed command as the user types it, without secrets."""
+    line = masked_launch(remedy.launch).shell_line()
+    options = " ".join(f"--set {knob}={value}" for knob, value in remedy.values.items())
+    return f"mpiric run {options} -- {line}" if options else line
 
 
 def _small_shared_memory(_failed: FailedRun, host: Host) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from mpiric.model.dataclass import dataclass
 from mpiric.model.finding import Finding
+from mpiric.model.launch import Launch
 from mpiric.model.machine import Core
 from mpiric.model.storage import FileLayout
 
@@ -198,6 +199,14 @@ class SiteUse:
     time_s: float
 
 
+@dataclass(frozen=True)
+class Remedy:
+    """Changed command that should cure a failure."""
+
+    launch: Launch
+    values: Mapping[str, str] = field(default_factory=dict)  # knobs to set
+
+
 @dataclass(frozen=True, slots=True)
 class Advice:
     """Finding with its possible gain and the knobs that affect it."""
@@ -212,6 +221,7 @@ class Advice:
     source: str
     effect_of: tuple[str, ...] = ()  # ids of findings of the same profile that cause this one
     explains_run: bool = False  # failure or wrong start: its times mean nothing
+    remedy: Remedy | None = None  # changed command that should work
 
     @property
     def promise(self) -> float:

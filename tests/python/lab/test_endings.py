@@ -112,6 +112,13 @@ def test_the_command_that_cures_it_is_named(text, command):
     assert explained(text, line="mpirun -np 5 ./a").commands == (command,)
 
 
+def test_a_secret_is_hidden_in_the_shown_command_only():
+    advice = explained("OFI addrinfo() failed", line="mpirun -np 5 ./a --password x")
+    assert advice.commands == ("FI_PROVIDER=tcp mpirun -np 5 ./a --password '***'",)
+    assert advice.remedy.launch.argv == ("mpirun", "-np", "5", "./a", "--password", "x")
+    assert advice.remedy.launch.environment == {"FI_PROVIDER": "tcp"}
+
+
 def test_the_printed_line_is_the_evidence():
     advice = explained(
         "a\nx: error while loading shared libraries: libf.so.1: cannot open shared object file: No\n"

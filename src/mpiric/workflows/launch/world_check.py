@@ -4,13 +4,13 @@ import re
 
 from mpiric import launchers, mpis
 from mpiric.host.host import Host
+from mpiric.lab.endings import command_line
 from mpiric.model.errors import MismatchError
 from mpiric.model.finding import Finding
 from mpiric.model.job import Job
-from mpiric.model.launch import Spelling
+from mpiric.model.launch import Launch, Spelling
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
-from mpiric.model.profile import Advice
-from mpiric.model.quoting import sh_command
+from mpiric.model.profile import Advice, Remedy
 from mpiric.model.record import Record
 
 _SOURCE = "MPI standard, MPI_Init without a process manager; SchedMD, MPI Users Guide"
@@ -40,8 +40,9 @@ def ranks_alone(job: Job, record: Record, host: Host) -> Advice | None:
         f"the launch line asks for {job.ranks} ranks, and MPI_COMM_WORLD has 1",
         fix,
     )
-    commands = _commands(job, library, host)
-    return Advice(finding, 0.0, None, "", (), commands, _SOURCE, explains_run=True)
+    remedy = _remedy(job, library, host)
+    commands = (command_line(remedy),) if remedy else ()
+    return Advice(finding, 0.0, None, "", (), commands, _SOURCE, explains_run=True, remedy=remedy)
 
 
 def refuse_ranks_alone(job: Job, record: Record, host: Host) -> None:
@@ -65,22 +66,23 @@ def _belongs(launcher: str, library: MpiLibrary, host: Host) -> bool:
     return bool(set(shipped_with.abi_families) & set(library.abi_families))
 
 
-def _commands(job: Job, library: MpiLibrary | None, host: Host) -> tuple[str, ...]:
+def _remedy(job: Job, library: MpiLibrary | None, host: Host) -> Remedy | None:
     """Return the launch line with the missing plug-in of Slurm, or with the library's own launcher."""
     if library is None:
-        return ()
+        return None
     if job.launcher.serves_every_library:
         listed = host.run([job.launcher_words[0], "--mpi=list"], timeout_s=10)
         manager = launchers.dialects()[library.dialect].process_manager
         present = _PLUGIN.findall(listed.stdout + listed.stderr)
         if manager in present:
             at = len(job.prefix) + 1
-            return (sh_command((*job.argv[:at], f"--mpi={manager}", *job.argv[at:])),)
-        return ()
+            argv = (*job.argv[:at], f"--mpi={manager}", *job.argv[at:])
+            return Remedy(Launch(argv, job.working_directory))
+        return None
     if _belongs(job.launcher_words[0], library, host):
-        return ()
+        return None
     spelling = Spelling(dialect=library.dialect, launcher_words=(library.launcher,))
     try:
-        return (launchers.render(job, [("launcher", library.label, spelling)]).shell_line(),)
+        return Remedy(launchers.render(job, [("launcher", library.label, spelling)]))
     except MismatchError:
-        return ()
+        return None

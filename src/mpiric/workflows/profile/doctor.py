@@ -82,9 +82,13 @@ class Diagnosis:
     @property
     def first(self) -> tuple[Finding | Advice, ...]:
         """Return the findings to show first: the cause of a failure alone, else the most important ones."""
-        findings = tuple(self.findings.values())
-        explaining = tuple(item for item in findings if isinstance(item, Advice) and item.explains_run)
-        return explaining or findings[:_MOST_SHOWN]
+        return self.causes or tuple(self.findings.values())[:_MOST_SHOWN]
+
+    @property
+    def causes(self) -> tuple[Advice, ...]:
+        """Return the causes of a failure or of a wrong start."""
+        items = self.findings.values()
+        return tuple(item for item in items if isinstance(item, Advice) and item.explains_run)
 
     @property
     def status(self) -> int:
@@ -139,7 +143,7 @@ def diagnose(request: ProfileRequest, host: Host) -> Diagnosis:
 
     Raises AfterRunError for an error after the end of the program.
     """
-    with _directory(request) as directory:
+    with record_directory(request) as directory:
         done = profile(replace(request, directory=directory), host)
     parsed, machine = done.prepared.parsed, done.prepared.parsed.machine
     with after_run(done.trial.exit_status):
@@ -174,7 +178,7 @@ def _thread_libraries(parsed: ParsedJob, host: Host) -> tuple[str, ...]:
 
 
 @contextmanager
-def _directory(request: ProfileRequest) -> Iterator[Path]:
+def record_directory(request: ProfileRequest) -> Iterator[Path]:
     """Yield the directory that the request names, or a temporary one.
 
     The temporary directory is in the working directory, which all nodes see, or else on this node.

@@ -44,7 +44,7 @@ from mpiric.workflows.placement.verify import judge_record, variables_that_bind
 from mpiric.workflows.profile.load import with_others
 from mpiric.workflows.profile.outside_time import outside_advice, run_parts, with_outside
 from mpiric.workflows.profile.request import FAILING, ProfileRequest, directory_of, lock_emptied, unwritable
-from mpiric.workflows.run.run import under_another, with_mpi
+from mpiric.workflows.run.run import with_mpi, with_values
 
 _FLUSH_S = 0.3  # time for ranks to write their buffers before the run is ended
 _MOST_FILES = 32  # the most expensive files; each may need a query to a server
@@ -103,9 +103,8 @@ class Profiled:
 def prepare(request: ProfileRequest, host: Host) -> PreparedProfile:
     """Prepare the user's command with the runtime in its ranks only."""
     if request.mpi:
-        argv, environment = under_another(
-            request.argv, request.working_directory, request.environment, request.mpi, host
-        )
+        job = (request.argv, request.working_directory, request.environment)
+        argv, environment = with_values(*job, {"mpi": request.mpi}, host)
         request = replace(request, argv=argv, environment=environment, mpi="")
     parsed = parse_job(request.argv, host, request.working_directory, request.environment)
     directory = directory_of(request, parsed.job.program[0])

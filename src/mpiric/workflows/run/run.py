@@ -221,11 +221,15 @@ def _mpi_label(request: RunRequest, situation: Situation) -> dict[str, str]:
     return {"mpi": labels[0]} if word and len(labels) == 1 else {}
 
 
-def under_another(
-    argv: Sequence[str], working_directory: str, environment: Mapping[str, str], label: str, host: Host
+def with_values(
+    argv: Sequence[str],
+    working_directory: str,
+    environment: Mapping[str, str],
+    values: Mapping[str, str],
+    host: Host,
 ) -> tuple[tuple[str, ...], dict[str, str]]:
-    """Return launch line and environment of a command under the MPI library ``label``."""
-    request = RunRequest(tuple(argv), working_directory, environment, use_recipe=False, values={"mpi": label})
+    """Return launch line and environment of a command with values of knobs, such as another MPI library."""
+    request = RunRequest(tuple(argv), working_directory, environment, use_recipe=False, values=values)
     launch = prepare(request, host).launch
     remaining = {name: value for name, value in environment.items() if name not in launch.unset}
     return tuple(launch.argv), {**remaining, **launch.environment}

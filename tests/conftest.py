@@ -95,6 +95,7 @@ CAPABILITIES: dict[str, Callable[[], bool]] = {
     "root": lambda: os.geteuid() == 0,
     "mounts": lambda: _can_make("--mount"),
     "netns": lambda: _can_make("--net"),
+    "user-namespaces": lambda: _can_make("--user"),
     "under-qemu": lambda: _succeeds(ROOT / "tools/setup/under-qemu", "true"),  # needs qemu-user-static
     "fuse": lambda: os.access("/dev/fuse", os.R_OK | os.W_OK),
     "several-cores": lambda: len(os.sched_getaffinity(0)) > 1,

@@ -85,6 +85,20 @@ def test_a_remedy_that_fails_is_reported_with_the_next_cause(run_mpiric, program
     assert "SIGFPE" in tried["reason"]
 
 
+@pytest.mark.requires("mpi:mpich", "user-namespaces")
+def test_ranks_in_different_namespaces_are_named(run_mpiric, mpi_prefix, tmp_path):
+    prefix = mpi_prefix("mpich")
+    subprocess.run(
+        [prefix / "bin/mpicc", SOURCES / "large_message.c", "-o", tmp_path / "large"], check=True, timeout=60
+    )
+    line = (prefix / "bin/mpiexec", "-n", "2", "unshare", "-U", "-r", "./large")
+    done = run_mpiric("doctor", "--json", "--try", "--abi", "mpich", "--", *line)
+    report = json.loads(done.stdout)
+    assert report["findings"][0]["id"] == "copy-between-namespaces"
+    assert report["findings"][0]["evidence"].count("user:[") == 2
+    assert report["tried"]["works"], report["tried"]
+
+
 @pytest.mark.requires("debian-openmpi")
 def test_transports_that_connect_nobody_are_named_first(diagnosed, program):
     env = {**ROOT, "OMPI_MCA_pml": "nothing"}

@@ -20,6 +20,7 @@ from mpiric.model.profile import Advice, Remedy
 TAIL_BYTES = 64 << 10  # end of the output that is searched
 _SHARED_MEMORY = "/dev/shm"  # noqa: S108 a file system, not a temporary file
 _SMALL_SHARED_MEMORY_BYTES = 128 << 20  # containers have 64 MiB by default
+_PTRACE_SCOPE = "/proc/sys/kernel/yama/ptrace_scope"
 _SHOWN = 160  # characters of a quoted line
 _SIGNAL = re.compile(r"\(signal (\d+)\)|on\s+signal (\d+)|KILLED BY SIGNAL: (\d+)|Signal: [^\n(]*\((\d+)\)")
 _MOST_SIGNALS = 64
@@ -33,6 +34,7 @@ class FailedRun:
     text: str  # end of its output
     exit_status: int  # exit status of a shell, or a negative signal number
     oom_kills: int = 0  # processes that the kernel killed for lack of memory during the run
+    namespaces: tuple[str, ...] = ()  # different namespaces of the ranks of a node, if they are recorded
 
     @property
     def signal(self) -> int:
@@ -125,9 +127,21 @@ def _oom_kills(failed: FailedRun, _host: Host) -> str:
     return f"the kernel counted {kills} kills for lack of memory during the run" if kills > 0 else ""
 
 
+def _separate_ranks(failed: FailedRun, _host: Host) -> str:
+    names = failed.namespaces
+    return f"ranks of a node are in the namespaces {' and '.join(names)}" if len(names) > 1 else ""
+
+
+def _ptrace_forbidden(_failed: FailedRun, host: Host) -> str:
+    scope = (host.read_text(_PTRACE_SCOPE) or "").strip()
+    return f"kernel.yama.ptrace_scope is {scope}" if scope not in ("", "0") else ""
+
+
 _CONDITIONS: Mapping[str, Callable[[FailedRun, Host], str]] = {
     "small-shared-memory": _small_shared_memory,
     "oom-kills": _oom_kills,
+    "separate-ranks": _separate_ranks,
+    "ptrace-forbidden": _ptrace_forbidden,
 }
 
 

@@ -107,6 +107,16 @@ void add_program(AddFact add_fact) noexcept {
     add_fact("command", command);
 }
 
+/// Ranks in different namespaces of users or processes may not read each other's memory.
+void add_namespace(AddFact add_fact, const char* key, const char* path) noexcept {
+    char text[64];
+    const ssize_t length = readlink(path, text, sizeof text - 1);
+    if (length <= 0)
+        return;
+    text[length] = '\0';
+    add_fact(key, text);
+}
+
 void add_memory(AddFact add_fact) noexcept {
     char text[4096];
     read_file("/proc/self/status", text, sizeof text);
@@ -270,6 +280,8 @@ void add_start_facts(AddFact add_fact, bool counters) noexcept {
         add_number(add_fact, "before.allocator_us", mpiric_allocator_totals().time_ns / 1000);
     add_program(add_fact);
     add_placement(add_fact);
+    add_namespace(add_fact, "namespace.user", "/proc/self/ns/user");
+    add_namespace(add_fact, "namespace.pid", "/proc/self/ns/pid");
     if (counters)
         open_counters();
 }

@@ -15,13 +15,16 @@ EXAMPLES = [(entry["id"], text) for entry in ENTRIES for text in entry["examples
 
 
 class SharedMemory:
-    """Host whose /dev/shm has a size."""
+    """Host whose /dev/shm has a size, and whose kernel may forbid ptrace."""
 
-    def __init__(self, size_bytes: int) -> None:
-        self.size_bytes = size_bytes
+    def __init__(self, size_bytes: int, ptrace_scope: int = 0) -> None:
+        self.size_bytes, self.ptrace_scope = size_bytes, ptrace_scope
 
     def space(self, _path: str) -> Space:
         return Space(self.size_bytes, self.size_bytes)
+
+    def read_text(self, path: str) -> str | None:
+        return f"{self.ptrace_scope}\n" if path.endswith("yama/ptrace_scope") else None
 
 
 LARGE = SharedMemory(8 << 30)
@@ -95,6 +98,22 @@ def test_a_kill_counts_as_out_of_memory_only_if_the_kernel_counted_one():
         "killed",
         "out-of-memory-killed",
     ]
+
+
+@pytest.mark.parametrize(
+    ("ptrace_scope", "namespaces", "expected"),
+    [
+        (0, ("user:[1]", "user:[2]"), "copy-between-namespaces"),
+        (1, (), "copy-forbidden-by-yama"),
+        (0, (), "copy-between-ranks-refused"),
+    ],
+)
+def test_a_refused_copy_names_the_namespaces_or_yama(ptrace_scope, namespaces, expected):
+    host = SharedMemory(8 << 30, ptrace_scope)
+    advice = explained("process_vm_readv failed (errno 1)", host=host, namespaces=namespaces)
+    assert advice.finding.id == expected
+    assert all(name in advice.finding.evidence for name in namespaces)
+    assert advice.remedy.values == {"single-copy": "none"}
 
 
 COMMANDS = [

@@ -155,11 +155,13 @@ def profile(request: ProfileRequest, host: Host) -> Profiled:
             trial = lab.measure(Run(Configuration(), Phase.RECORD, limit_s=request.limit_s, probe=probe))
         kills = count_oom_kills(host) - oom_kills
         failed = FailedRun(job, tail.text, trial.exit_status, kills)
-        ending = explain_ending(failed, host) if trial.outcome is Outcome.FAILED else None
         if why_not is not None:
+            ending = explain_ending(failed, host) if trial.outcome is Outcome.FAILED else None
             return Profiled(replace(prepared, recorder=None), trial, None, None, why_not, ending)
         with after_run(trial.exit_status):
             done = _read_profile(prepared, trial, request, host, launched_unix_s)
+            failed = replace(failed, namespaces=_namespaces_of_a_node(done.record))
+            ending = explain_ending(failed, host) if trial.outcome is Outcome.FAILED else None
             if ending is not None and done.profile is not None:
                 done = replace(done, profile=replace(done.profile, advice=(ending, *done.profile.advice)))
             return replace(done, ending=ending)
@@ -167,6 +169,17 @@ def profile(request: ProfileRequest, host: Host) -> Profiled:
         if lock is not None:
             with suppress(OSError):
                 lock.release()
+
+
+def _namespaces_of_a_node(record: Record | None) -> tuple[str, ...]:
+    """Return the namespaces of ranks that differ from those of another rank of the node."""
+    for key in ("namespace.user", "namespace.pid"):
+        of_nodes: dict[str, dict[str, None]] = {}
+        for facts in [rank.facts for rank in record.ranks if key in rank.facts] if record else []:
+            of_nodes.setdefault(facts.get("host", ""), {})[facts[key]] = None
+        if different := next((tuple(names) for names in of_nodes.values() if len(names) > 1), ()):
+            return different
+    return ()
 
 
 def _render(parsed: ParsedJob, spelling: Spelling | None) -> Launch:

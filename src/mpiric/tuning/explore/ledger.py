@@ -38,6 +38,7 @@ class JobEnd:
     nan: str = ""  # first line with a NaN in the output
     wall_s: float = 0.0
     pace: KeyPace | None = None
+    cause: str = ""  # known cause of a failure, with its remedy
 
 
 @dataclass(frozen=True)
@@ -134,6 +135,7 @@ def end_fields(job: str, end: JobEnd) -> dict[str, object]:
         "asked": end.end_requested,
         "nan": end.nan,
         "wall_s": round(end.wall_s, _DIGITS),
+        "cause": end.cause,
         **marks,
     }
 

@@ -1,11 +1,13 @@
 """`mpiric history --explore`: results of explored jobs, from the ledger of each series."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from mpiric.host.secrets import hide, masked
+from mpiric.model.amount import counted
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 from mpiric.tuning.explore.evidence import Explored, explored
@@ -60,6 +62,11 @@ def explored_json(series: ExploredSeries) -> dict[str, Any]:
         "recipe": series.ledger.recipe,
         "ledger": str(series.directory),
         "damaged_lines": series.ledger.damaged_lines,
+        "failures": [
+            {"job": job.job, "status": job.end.status, "cause": job.end.cause}
+            for job in series.ledger.jobs
+            if job.end is not None and job.end.cause
+        ],
     }
 
 
@@ -75,6 +82,9 @@ def explored_lines(series: Sequence[ExploredSeries]) -> Iterator[str]:
         unknown = f", {result.unknown} with unknown result" if result.unknown else ""
         state = result.ended_because or "continues"
         yield f"  {ratio}{result.verdict.value}  ({result.blocks} blocks of two jobs{unknown}; {state})"
+        causes = Counter(job.end.cause for job in item.ledger.jobs if job.end is not None and job.end.cause)
+        for cause, count in causes.items():
+            yield f"  {counted(count, 'job')} failed: {cause}"
         if damaged := item.ledger.damaged_lines:
             lines = "1 line" if damaged == 1 else f"{damaged} lines"
             yield f"  {lines} of {item.directory} damaged and ignored"

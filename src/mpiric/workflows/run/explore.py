@@ -156,7 +156,10 @@ def _enter_end(
         nan,
         watched.trial.wall_s,
         pace,
+        watched.cause,
     )
+    if watched.cause:
+        say(f"the job failed: {watched.cause}")
     if watched.trial.marks is None:
         say("the ranks recorded no step markers: the result of this job is unknown")
     with open_ledger(directory) as log:

@@ -5,6 +5,7 @@ This checks the first whole run with a recipe whose trials ended at a step marke
 
 import secrets
 import shutil
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,6 +13,7 @@ from pathlib import Path
 
 from mpiric.host.host import Host
 from mpiric.host.processes.output_tap import OutputTap
+from mpiric.lab.endings import FailedRun, OutputTail, count_oom_kills, explain_ending
 from mpiric.lab.foreground import Foreground
 from mpiric.lab.judge import written_by_originals
 from mpiric.lab.probes import BetweenMarkers
@@ -45,6 +47,7 @@ class WatchedRun:
     trial: Trial
     nan: str = ""  # first line with a NaN
     carried_marks: bool = False  # whether the runtime was loaded into its ranks
+    cause: str = ""  # known cause of a failure, with its remedy
 
 
 def probe_of(recipe: Recipe, situation: Situation, host: Host) -> BetweenMarkers | None:
@@ -79,19 +82,31 @@ def run_watched(
             probe = replace(probe, directory=directory)
         except OSError:
             probe = None
-    watch = NanWatch()
+    watch, tail = NanWatch(), OutputTail()
     begun_s = time.time()
     try:
         with cleaned_nodes(situation.job, situation.nodes, host) as after_ended_run:
+            is_relayed, oom_kills = bool(situation.job.launcher_words), count_oom_kills(host)
+
+            def listen(piece: bytes) -> None:
+                watch.feed(piece)
+                tail.feed(piece)
+
             lab = Foreground(
                 lambda chosen, carried: render(chosen, situation, carried),
                 prepared.environment,
-                output_tap=OutputTap(watch.feed, through_launcher=bool(situation.job.launcher_words)),
+                output_tap=OutputTap(listen, through_launcher=is_relayed),
+                error_tap=OutputTap(tail.feed, through_launcher=is_relayed, stream=sys.stderr),
                 after_ended_run=after_ended_run,
             )
             trial = lab.measure(Run(configuration, Phase.FINISH, probe=probe))
         nan = watch.end() or first_nan_of(Path(situation.job.working_directory), written, begun_s)
-        return WatchedRun(trial, nan, carried_marks=probe is not None)
+        cause = ""
+        if trial.outcome is Outcome.FAILED:
+            kills = count_oom_kills(host) - oom_kills
+            ending = explain_ending(FailedRun(situation.job, tail.text, trial.exit_status, kills), host)
+            cause = f"{ending.finding.says}; {ending.finding.fix}" if ending else ""
+        return WatchedRun(trial, nan, carried_marks=probe is not None, cause=cause)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
 

@@ -112,6 +112,12 @@ def test_an_exit_status_of_the_program_is_not_explained(diagnosed, program, stac
     assert not {"killed", "aborted", "illegal-instruction"} & set(findings)
 
 
+@pytest.mark.requires("debian-mpich")
+def test_an_unknown_failure_is_still_reported(run_mpiric, program):
+    done = run_mpiric("doctor", "--", "mpiexec.mpich", "-n", "2", program("mpich"), "exit")
+    assert "the command ended with exit status 3" in done.stderr
+
+
 @pytest.mark.requires("debian-mpich", "debian-openmpi")
 def test_ranks_that_each_run_alone_are_an_error_with_the_right_launcher(run_mpiric, program, tmp_path):
     (tmp_path / "app.sh").write_text(f"#!/bin/sh\nexec {program('openmpi', 'shows_launch.c')}\n")

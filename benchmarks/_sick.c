@@ -105,7 +105,7 @@ int main(int argc, char** argv) {
         use_threads();
     } else if (!strcmp(kind, "imbalance")) {
         for (int step = 0; step < 20; step++) {
-            work(is_last ? 0.1 : 0.01);
+            work(is_last ? 0.2 : 0.02);
             MPI_Barrier(MPI_COMM_WORLD);
         }
     } else if (!strcmp(kind, "communicate")) {

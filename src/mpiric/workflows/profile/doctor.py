@@ -59,8 +59,12 @@ class Diagnosis:
 
         A failure comes first. Findings without a number rank by their source.
         """
-        run = {advice.finding.id for advice in self.of_run}
-        advised = {f"try-{knob}" for advice in self.of_run for knob in advice.knobs}
+        placed = {finding.id for finding in self.of_placement}
+        # The record does not know the free CPUs of the node, the placement does.
+        is_stacked = placed >= {"ranks-overlap", "idle-cores"}
+        of_run = [a for a in self.of_run if not (is_stacked and a.finding.id == "more-ranks-than-cpus")]
+        run = {advice.finding.id for advice in of_run}
+        advised = {f"try-{knob}" for advice in of_run for knob in advice.knobs}
         suggested = advised.union(finding.id for finding in self.of_settings)
         more = [
             finding
@@ -72,7 +76,7 @@ class Diagnosis:
         replacing = {_REPORTED_BY_RECORD[f.id]: f for f in more if f.id in _REPORTED_BY_RECORD}
         effect_of = {rule.id: rule.effect_of for rule in rules()}
         ordered: dict[str, Finding | Advice] = {self.ending.finding.id: self.ending} if self.ending else {}
-        for advice in self.of_run:
+        for advice in of_run:
             possible = effect_of.get(advice.finding.id, ())
             causes = {replacing[cause].id: replacing[cause] for cause in possible if cause in replacing}
             ordered |= {name: cause for name, cause in causes.items() if name not in ordered}

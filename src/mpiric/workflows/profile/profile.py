@@ -172,7 +172,7 @@ def profile(request: ProfileRequest, host: Host) -> Profiled:
 
 
 def _namespaces_of_a_node(record: Record | None) -> tuple[str, ...]:
-    """Return the namespaces of ranks that differ from those of another rank of the node."""
+    """Return the namespaces of the ranks of a node, if its ranks are in different ones."""
     for key in ("namespace.user", "namespace.pid"):
         of_nodes: dict[str, dict[str, None]] = {}
         for facts in [rank.facts for rank in record.ranks if key in rank.facts] if record else []:

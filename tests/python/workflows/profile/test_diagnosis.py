@@ -22,7 +22,7 @@ def rules(monkeypatch):
     """A rule: crowded nodes make collectives slow."""
 
     class Rule:
-        id, effect_of = "collectives-move-data", ("more-ranks-than-cpus",)
+        id, effect_of = "collectives-move-data", ("more-ranks-than-cpus", "ranks-share-a-cpu")
 
     monkeypatch.setattr("mpiric.workflows.profile.doctor.rules", lambda: (Rule,))
 
@@ -47,6 +47,24 @@ def test_the_name_of_a_variable_keeps_its_capitals_in_an_effect():
 def test_what_the_record_shows_as_well_is_reported_once():
     findings = diagnosis(BY_RECORD, COLLECTIVES, of_placement=(CROWDED,)).findings
     assert list(findings) == ["more-ranks-than-cpus", "collectives-move-data"]
+
+
+OVERLAP, IDLE = (
+    Finding("ranks-overlap", "Ranks are bound to one core", "", ""),
+    Finding("idle-cores", "", "", ""),
+)
+
+
+@pytest.mark.parametrize(
+    ("of_placement", "expected"),
+    [
+        ((OVERLAP, IDLE), ["ranks-overlap", "collectives-move-data", "idle-cores"]),
+        ((OVERLAP,), ["more-ranks-than-cpus", "ranks-overlap", "collectives-move-data"]),
+    ],
+)
+def test_ranks_on_one_core_are_not_too_many_ranks_if_other_cores_are_free(of_placement, expected):
+    findings = diagnosis(BY_RECORD, COLLECTIVES, of_placement=of_placement).findings
+    assert list(findings) == expected
 
 
 def test_a_missed_default_is_reported_if_the_run_calls_for_its_knob():

@@ -90,7 +90,7 @@ def inside(program: Program, image: Path, inputs: Path) -> Launch:
     environment = program.bed.environment
     request = RunRequest(line, str(inputs), environment, values={"mpi": "host"}, use_recipe=False)
     prepared = prepare(request, LocalHost())
-    for sentence in prepared.words:
+    for sentence in prepared.sentences:
         tell(f"{program.name}: {sentence}")
     rendered = prepared.launch
     return launch(list(rendered.argv), rendered.environment)

@@ -151,13 +151,13 @@ def _call(argv: Sequence[str | Path], bed: Bed) -> None:
 def diagnose(case: Sick, bed: Bed, other: str, work: Path, group: Path) -> tuple[list[str], str]:
     """Return the ids of the findings, and the error if doctor refuses the line."""
     launch = bed.mpi.launcher
-    words = {
+    arguments = {
         "sick": bed.build(_SOURCE, "sick", "-pthread"), "linked": work / "linked", "launch": launch,
         "start": f"{launch} -n 2", "other": other, "group": group,
     }  # fmt: skip
     family = _FAMILY[bed.mpi.implementation]
     mpiric = [sys.executable, "-m", "mpiric", "doctor", "--json", "--limit", "20s", "--abi", family, "--"]
-    script = f'exec "$@" {case.line.format_map(words)}'
+    script = f'exec "$@" {case.line.format_map(arguments)}'
     done = subprocess.run(
         [*case.around, "sh", "-c", script, "sh", *mpiric],
         cwd=work, env={**bed.environment, **(case.environment or {})}, timeout=_LIMIT_S,

@@ -157,6 +157,8 @@ PLAIN_VERBS = (
     ("extract", "--target", "v3", "-o", "plain", "fat"),
     ("build", "--try-compilers", "--run", "./hello", "--repeats", "1", "--", "make"),
     ("history", "--store", "store"),
+    ("env", "--ranks", "2"),
+    ("nodes", "--history"),
 )
 TUNE = ("tune", "--store", "store", "--try-all", "--only")
 SHORT_VERBS = (
@@ -165,6 +167,7 @@ SHORT_VERBS = (
     ("report", "record"),
     ("map", "record"),
     ("doctor", "--", "ring"),
+    ("scale", "--ranks", "2", "--budget", "6s", "--store", "store", "--", "ring"),
     (*TUNE, "binding", "--max-runs", "3", "--", "ring"),
     ("pack", "--format", "tar", "-o", "ring.pack", "--no-recipe", "--", "ring"),
 )

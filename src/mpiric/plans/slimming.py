@@ -4,6 +4,9 @@ A setting with an estimated contribution below half of the minimum effect is dro
 estimate is doubtful, or the configuration never ran without the setting, the configuration runs with and
 without it in turn until the estimate is certain. Settings that are still doubtful after the allowed runs are
 dropped as well. If the budget ends before, they are dropped if their estimated contribution is small.
+
+In the end, unless the proof is to decide about each setting, small contributions are dropped that are not
+shown with a confidence of 95 %: the best of many configurations owes a part of its lead to chance.
 """
 
 from collections import Counter
@@ -12,9 +15,11 @@ from contextlib import suppress
 from mpiric.model.run import Plan
 from mpiric.plans.effort import Effort
 from mpiric.plans.evaluator import Evaluator, OutOfBudgetError
-from mpiric.plans.ranking import accepted_loss, contributions, rank, without_heavy
+from mpiric.plans.ranking import SHOWN, accepted_loss, contributions, rank, without_heavy
 from mpiric.statistics.space import with_level
 
+_UNSHOWN = 1.64  # standard deviations of a one-sided 95 % limit
+_SMALL = 0.06  # larger contributions to the logarithm of the objective are not dropped without a run
 _FAR = 6.0  # standard deviations beyond which one disturbed run cannot make a setting look useful
 
 
@@ -66,6 +71,16 @@ def slim(evaluator: Evaluator, effort: Effort, effect: float) -> Plan[None]:
                 return
         else:
             break
+    while sum(map(bool, point)) > 1 and not effort.proves_shares:
+        unshown = [
+            setting
+            for setting in contributions(evaluator, point)
+            if setting.mean <= min(_SMALL, SHOWN + _UNSHOWN * setting.deviation)
+            and evaluator.may_work(with_level(point, setting.factor, 0))
+        ]
+        if not unshown:
+            break
+        point = with_level(point, min(unshown, key=lambda setting: setting.mean).factor, 0)
     if not evaluator.runs_of(point):
         with suppress(OutOfBudgetError):
             yield from evaluator.run(point)

@@ -11,6 +11,7 @@ from mpiric.host.host import Host
 from mpiric.host.processes.early_end import after
 from mpiric.host.processes.execution import Runner
 from mpiric.host.secrets import masked
+from mpiric.lab.endings import read_tail
 from mpiric.lab.failures import failure_cause_of
 from mpiric.lab.judge import Judge
 from mpiric.lab.lab import Lab, LoggedTrials, drive
@@ -229,11 +230,7 @@ def _failure(trial: Trial) -> str:
     if trial.outcome is Outcome.TIMED_OUT:
         return reason
     for path in filter(None, (trial.stderr, trial.stdout)):
-        try:
-            lines = Path(path).read_text(errors="replace").splitlines()
-        except OSError:
-            continue
-        lines = [line.strip() for line in lines if line.strip()]
+        lines = [line.strip() for line in read_tail(Path(path)).splitlines() if line.strip()]
         banner = next((at for at, line in enumerate(lines) if _BANNER.match(line)), len(lines))
         if banner:
             return f"{reason}; its last line: {lines[banner - 1][:200]!r}"

@@ -72,8 +72,7 @@ def explain_ending(failed: FailedRun, host: Host) -> Advice | None:
         evidence, values = _match(entry, failed)
         condition = _CONDITIONS[entry["condition"]](failed, host) if "condition" in entry else ""
         if evidence and (condition or "condition" not in entry):
-            texts = (entry[part].format_map(values) for part in ("says", "fix"))
-            says, fix = texts
+            says, fix = entry["says"].format_map(values), entry["fix"].format_map(values)
             finding = Finding(entry["id"], says, "; ".join(filter(None, (evidence, condition))), fix)
             remedy = _remedy(entry, failed.job)
             commands = (command_line(remedy),) if remedy else ()

@@ -184,15 +184,21 @@ def test_a_script_for_a_launch_line_asks_for_its_nodes(home_cluster):
 
 
 def test_what_ended_runs_leave_is_removed_on_every_node_and_nothing_older(home_cluster):
-    """Replace a killed program: leave on each node the files that MPI libraries leave."""
+    """Replace a killed program: leave on each node the files that MPI libraries leave.
+
+    All ranks have written before the first one fails; a launcher does not wait for the others.
+    """
     leaving = home_cluster.home / "leaving"
     leaving.write_text(
         "#!/bin/sh\nsleep 1\necho x > /dev/shm/mpich_shm_abcdef_$$\n"
-        'echo x > /tmp/hydra_hwloc_xmlfile_abcdef\nexec sleep "$1"\n'
+        'echo x > /tmp/hydra_hwloc_xmlfile_abcdef\nsleep 1.5\nexec sleep "$1"\n'
     )
     leaving.chmod(0o755)
+    remove_left = "rm -f /dev/shm/mpich_shm_abcdef_* /tmp/hydra_hwloc_*"
     for host in HOSTS:
-        home_cluster.run("sh", "-c", "echo x > /dev/shm/mpich_shm_0123_1; sleep 1.1", host=host)
+        home_cluster.run(
+            "sh", "-c", f"{remove_left}; echo x > /dev/shm/mpich_shm_0123_1; sleep 1.1", host=host
+        )
     before = {host: home_cluster.left_on(host) for host in HOSTS}
     assert all("/dev/shm/mpich_shm_0123_1" in names for names in before.values())
     code = """
@@ -218,9 +224,9 @@ with cleaned_nodes(parsed.job, parsed.nodes, host) as after_ended_run:
         assert status is None or done.returncode == status, done.stderr
         after = {host: home_cluster.left_on(host) for host in HOSTS}
         if command[0] == line[0]:
-            assert all(len(after[host]) == len(before[host]) + 2 for host in HOSTS), after
+            assert all(len(after[host] - before[host]) == 2 for host in HOSTS), (before, after)
             for host in HOSTS:
-                home_cluster.run("sh", "-c", "rm /dev/shm/mpich_shm_abcdef_* /tmp/hydra_hwloc_*", host=host)
+                home_cluster.run("sh", "-c", remove_left, host=host)
         else:
             assert after == before, (command, done.stderr)
 

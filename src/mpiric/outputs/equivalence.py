@@ -95,7 +95,7 @@ class Expectation:
         measured: set[int] = set()
         wrong: list[tuple[str, int]] = []
         for shape, entry in run_digest.shapes.items():
-            if _names_one(names, shape):
+            if _names_one(names, shape) or (lines.describes_library(shape) and not _alarms(shape)):
                 continue
             expected = self.shapes.get(shape)
             if expected is None and _is_measurement(shape, entry):
@@ -166,7 +166,7 @@ class Expectation:
 
     def _counts(self, run: OutputDigest, settings: tuple[str, ...]) -> Disagreement | None:
         for shape, expected in self.shapes.items():
-            if expected.only_measured or _names_one(settings, shape):
+            if expected.only_measured or _names_one(settings, shape) or lines.describes_library(shape):
                 continue
             count = run.shapes[shape].count if shape in run.shapes else 0
             if expected.low == expected.high != count:
@@ -284,13 +284,13 @@ def _expect(name: str, entries: list[ShapeDigest | None], *, is_in_timer: bool) 
 
 
 def _measured(name: str, columns: Sequence[Column]) -> list[bool]:
-    """Return for each column of a shape whether its values look like times, rates, shares or limits."""
+    """Return for each column of a shape whether its values look like times, rates or shares."""
     looks, unit = lines.timing_columns(name), lines.unit_columns(name)
-    times, limits = lines.time_columns(name), lines.library_columns(name)
+    times = lines.time_columns(name)
     return [
         column.is_time
         if i < len(times) and times[i]
-        else i < len(looks) and ((looks[i] and not lines.is_whole(column.example)) or unit[i] or limits[i])
+        else i < len(looks) and ((looks[i] and not lines.is_whole(column.example)) or unit[i])
         for i, column in enumerate(columns)
     ]
 

@@ -40,7 +40,14 @@ _KEYWORD = re.compile(
     r"|\w[\[(](?:i?ops|usecs?)[\])]",
     re.IGNORECASE,
 )
-_LARGEST_TAG = re.compile(r"tag_ub\b|\btag upper bound\b", re.IGNORECASE)
+_LIBRARY = re.compile(
+    # names with versions, then the lines of MPICH's version text, then constants
+    r"(?:\bopen[ _-]?mpi|\bmpich|\bmvapich\d?|\bintel(?:\(r\))? mpi)(?:[\s,:()]|library|version|v)*\x01"
+    r"|\bmpich (?:version|release date|abi|device|configure|cc|cxx|f77|fc|features|custom information)\s*:"
+    r"|\bmpi[ _-]?(?:library|standard)?[ _-]?(?:version|standard|v)[\s:=.(]*\x01"
+    r"|tag_ub\b|\btag upper bound\b|mpi_wtick\b|mpi_wtime_is_global\b|\bmpi_max_(?:\w+_string|\w+_name)\b",
+    re.IGNORECASE,
+)
 _PLACEHOLDER = re.compile(r"(\x01|\x02\w+\x02)")
 _VALUE_ALONE = re.compile(r"(?<!\S)(?:\x01|\x02\w+\x02)(?!\S)")
 _TIMES = ("\x02clock\x02", "\x02day\x02")
@@ -147,9 +154,9 @@ def unit_columns(shape: str) -> tuple[bool, ...]:
 
 
 @lru_cache(maxsize=4096)
-def library_columns(shape: str) -> tuple[bool, ...]:
-    """Return for each value of a shape whether it is a limit of the MPI library, not of the program."""
-    return tuple(_LARGEST_TAG.search(before) is not None for before, _, _ in _placeholders(shape))
+def describes_library(shape: str) -> bool:
+    """Return whether a line is about the MPI library: its name and version, its standard, or a constant."""
+    return _LIBRARY.search(shape) is not None
 
 
 def _placeholders(shape: str) -> Iterator[tuple[str, str, str]]:

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import uuid
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -159,6 +160,16 @@ def test_mpiric_finds_the_allocation_it_is_in(lab, host):
     ask += "print(found.scheduler, *(f'{host.name}:{host.slots}' for host in found.hosts))"
     command = ["salloc", "--quiet", "--nodes=3", "--ntasks=5", sys.executable, "-c", ask]
     assert cluster.run(lab, "n1", command).stdout.split() == ["slurm", "n1:2", "n2:2", "n3:1"]
+
+
+def test_the_start_of_a_job_is_estimated_inside_another_job(lab, host):
+    ask = "from mpiric.schedulers import JobRequest, batch_scheduler; "
+    ask += "from mpiric.host.facts.local import LocalHost; "
+    ask += "job = JobRequest(nodes=4, ranks=4, cores_per_rank=1, time='5'); "
+    ask += "print(batch_scheduler('slurm').expected_start(LocalHost(), job))"
+    command = ["salloc", "--quiet", "--nodes=1", sys.executable, "-c", ask]
+    start = cluster.run(lab, "n1", command).stdout.strip()
+    assert datetime.fromisoformat(start).year >= 2020
 
 
 def test_a_submitted_job_is_followed_to_its_end(host, batch):

@@ -47,10 +47,16 @@ def test_a_step_marker_of_two_ranks_counts_the_steps_of_one(mpi, built, run_mpir
 def test_whole_runs_of_a_solver(mpi, built, run_mpiric, tmp_path):
     program = built(EXAMPLES / "heat3d/heat3d.c")
     table = tmp_path / "sizes.csv"
+    recipe = tmp_path / "size.toml"
     options = ["--to-the-end", "--budget", "60s", "--csv", table, "--proposal", tmp_path / "proposal"]
+    options += ["--output", recipe, "--efficiency", "0.01"]
     answer = scaled(run_mpiric, mpi, program, "48", "20", options=options)
     assert answer["unit"] == "run"
     assert [factor["size"]["ranks"] for factor in answer["factors"]] == [1, 2]
     assert [row["ranks"] for row in csv.DictReader(table.read_text().splitlines())] == ["1", "2"]
     written = sorted(path.name for path in (tmp_path / "proposal").iterdir())
     assert written == ["scaling.md", "scaling.pdf", "scaling.svg"]
+    (size,) = (choice["size"] for choice in answer["recommended"][-1:])
+    line = [mpi.launcher, "-n", "2", program, "48", "20"]
+    done = run_mpiric("run", "--dry-run", "--recipe", recipe, "--", *line, env=mpi.environment)
+    assert f" {size['ranks']} " in done.stdout, done.stderr

@@ -9,6 +9,7 @@ import click
 from cloup import option_group
 
 from mpiric import __version__
+from mpiric.cli._errors import say
 from mpiric.cli._input import piped_input
 from mpiric.cli._json import print_json
 from mpiric.cli._options import (
@@ -149,6 +150,12 @@ def _numbers(_: click.Context, parameter: click.Parameter, value: str | None) ->
 @option_group(BATCH_JOBS, submit_options)
 @option_group(
     "Output",
+    click.option(
+        "--output",
+        "-o",
+        **FILE,
+        help="Write ranks, threads and nodes of the recommended size as a recipe for `mpiric run --recipe`.",
+    ),
     json_option,
     click.option("--csv", "csv_file", **FILE, help="Write the measured sizes as CSV."),
     click.option("--html", "html_file", **FILE, help="Write a report page."),
@@ -191,6 +198,8 @@ def command(command_line: tuple[str, ...], store: Path | None, **options: Any) -
         with Progress() as progress:
             scaling = scale(request, LocalHost(), progress)
     _write(scaling, options)
+    if scaling.recipe:
+        say(f"wrote {scaling.recipe}; apply it: mpiric run --recipe {scaling.recipe} -- CMD")
     if options["as_json"]:
         print_json(scaling_json(scaling))
     else:

@@ -100,3 +100,9 @@ class Scaling:
     interrupted: bool = False
     elapsed_s: float = 0.0
     core_hours: float = 0.0  # core-hours of all runs of the study
+    recipe: str = ""  # file with the recommended size, "" if none was written
+
+    @property
+    def recommended(self) -> Size:
+        """Return the cheapest size within the deadline if there is one, else the efficient size."""
+        return next(choice.size for choice in reversed(self.choices[1:]) if choice.size is not None)

@@ -124,6 +124,7 @@ def scaling_json(scaling: Scaling) -> dict[str, Any]:
         "not_predicted": list(scaling.refusals),
         "recommended": list(scaling.choices),
         "notes": list(scaling.notes),
+        "recipe": scaling.recipe or None,
         "elapsed_s": scaling.elapsed_s,
         "core_hours": scaling.core_hours,
     }

@@ -218,6 +218,10 @@ class BatchScheduler(Scheduler):
         """Ask the scheduler whether it would accept a script; None if the scheduler cannot tell."""
         return None
 
+    def expected_start(self, host: Host, request: JobRequest) -> str:  # noqa: ARG002
+        """Return when a job of this size, of the account of the present job, would start; "" if unknown."""
+        return ""
+
     def command_environment(self, host: Host) -> dict[str, str | None]:
         """Return changes to the environment for commands of this scheduler within a job."""
         names = (name for name in host.environ if self.own_variables and name.startswith(self.own_variables))

@@ -4,7 +4,7 @@ from tests.support.slurm_host import AWAY, UNKNOWN, SlurmHost, Time, text
 from mpiric.host.host import Completed
 from mpiric.model.batch import Stage
 from mpiric.model.errors import MpiricError, NotFoundError
-from mpiric.schedulers import Patience, SubmitSettings, batch_scheduler
+from mpiric.schedulers import JobRequest, Patience, SubmitSettings, batch_scheduler
 
 SLURM = batch_scheduler("slurm")
 
@@ -146,3 +146,19 @@ def test_types_of_node_are_distinguished_by_their_features():
 def test_no_check_is_made_where_sbatch_has_no_cluster():
     no_cluster = Completed(1, "", "sbatch: fatal: Could not establish a configuration source\n")
     assert SLURM.check(SlurmHost({"sbatch": [no_cluster]}), "job.sh") is None
+
+
+def test_the_expected_start_of_a_job_with_partition_and_account_of_this_job():
+    answer = Completed(
+        0, "", "sbatch: Job 9 to start at 2026-11-21T08:43:31 using 4 processors on nodes n1\n"
+    )
+    host = SlurmHost(
+        {"sbatch": [answer]}, environ={"SLURM_JOB_PARTITION": "short", "SLURM_JOB_ACCOUNT": "p1"}
+    )
+    assert SLURM.expected_start(host, JobRequest(nodes=2, ranks=8)) == "2026-11-21T08:43:31"
+    assert {"--partition=short", "--account=p1", "--nodes=2", "--ntasks=8"} <= set(host.commands[0])
+
+
+def test_no_start_is_expected_of_a_job_that_slurm_refuses():
+    refused = Completed(1, "", "allocation failure: More processors requested than permitted\n")
+    assert SLURM.expected_start(SlurmHost({"sbatch": [refused]}), JobRequest(nodes=900)) == ""

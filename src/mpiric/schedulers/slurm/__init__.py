@@ -7,6 +7,7 @@ option in srun(1)), so it is given twice.
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from mpiric.host.host import TIMED_OUT, Completed, Host
 from mpiric.model.batch import Allocation, BatchLayout, NodeShape, RunFailure, ScriptCheck
@@ -246,6 +247,15 @@ class Slurm(BatchScheduler):
         if self.has_no_cluster(done) or self.is_away(done):
             return None
         return output.tested(done.status, done.stderr)
+
+    def expected_start(self, host: Host, request: JobRequest) -> str:
+        """Ask ``sbatch --test-only``, with partition and account of the present job."""
+        partition, account = (host.environ.get(f"SLURM_JOB_{name}", "") for name in ("PARTITION", "ACCOUNT"))
+        own = self.options(replace(request, partition=partition, account=account))
+        options = [text for text, _ in own]
+        done = self._run(host, ["sbatch", "--test-only", *arguments(options), "--wrap=true"])
+        match = re.search(r"to start at (\S+)", done.stderr)
+        return match[1] if match and done.status == 0 else ""
 
     def node_shapes(self, host: Host, partition: str = "") -> tuple[NodeShape, ...]:
         """Read sockets, cores and threads from sinfo."""

@@ -4,13 +4,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import ceil
 
+from mpiric.host.host import Host
 from mpiric.host.secrets import masked, masked_launch
 from mpiric.lab.recording import Recorded
 from mpiric.lab.render import render
 from mpiric.model.amount import counted, show_duration
-from mpiric.model.errors import ProgramFailedError
+from mpiric.model.errors import MpiricError, ProgramFailedError
 from mpiric.model.scaling import Choice, Interval, Prediction, Scaling, Size, SizeResult
 from mpiric.plans.scaling import SizeRuns
+from mpiric.schedulers import JobRequest, batch_schedulers, find_allocation
 from mpiric.statistics.scaling_estimates import (
     bend_of,
     fastest_of,
@@ -26,6 +28,8 @@ from mpiric.workflows.scale.causes import causes_of, factors_of
 from mpiric.workflows.scale.request import ScaleRequest
 from mpiric.workflows.scale.sizes import Launches
 from mpiric.workflows.trials.observe import Observed
+
+_TIME_LIMIT = 1.2  # time limit of a job relative to the forecast of the whole run
 
 
 def answer_of(
@@ -188,6 +192,28 @@ def _choices(scaling: Scaling, request: ScaleRequest) -> tuple[Choice, ...]:
     if request.within_s is not None:
         choices.append(_within(scaling, request.within_s))
     return tuple(choices)
+
+
+def with_starts(scaling: Scaling, host: Host) -> Scaling:
+    """Add to each recommended size when the scheduler would start a job of it, inside a batch job."""
+    try:
+        scheduler = batch_schedulers().get(find_allocation(host).scheduler)
+    except MpiricError:
+        scheduler = None
+    if scheduler is None:
+        return scaling
+    whole_s = {result.size: result.whole_s for result in scaling.results}
+    choices = []
+    for choice in scaling.choices:
+        if size := choice.size:
+            minutes = ceil(_TIME_LIMIT * (whole_s[size] or 0.0) / 60)
+            time = scheduler.time_text(minutes) if minutes else ""
+            job = JobRequest(time=time, nodes=size.nodes, ranks=size.ranks, cores_per_rank=size.threads)
+            if start := scheduler.expected_start(host, job):
+                sentence = f"{choice.sentence}; a job would start at {start}"
+                choice = replace(choice, sentence=sentence)
+        choices.append(choice)
+    return replace(scaling, choices=tuple(choices))
 
 
 def _within(scaling: Scaling, within_s: float) -> Choice:

@@ -28,6 +28,7 @@ class ScaleRequest:
     check_command: str = ""
     budget_s: float = 600.0
     in_place: bool = False
+    output: Path | None = None  # file for a recipe with the recommended size
     store: Path | None = None
     resume: bool = False
     into: Path | None = None  # directory of the log, in a submitted job

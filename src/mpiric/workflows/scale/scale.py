@@ -4,9 +4,11 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import field, replace
+from datetime import datetime, timezone
 from pathlib import Path
 
-from mpiric import launchers
+from mpiric import __version__, launchers
+from mpiric.host.files import is_directory
 from mpiric.host.host import Host
 from mpiric.host.processes.early_end import after
 from mpiric.host.processes.execution import Runner
@@ -20,20 +22,23 @@ from mpiric.lab.render import render
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 from mpiric.model.narrator import Narrator
+from mpiric.model.recipe import Recipe
 from mpiric.model.run import Plan, Run
 from mpiric.model.scaling import Scaling, Size
 from mpiric.model.situation import EVERYTHING
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.plans.scaling import SizeRuns, SizesToMeasure, measure_sizes
+from mpiric.schedulers import job_around
 from mpiric.statistics.scaling_estimates import bend_of, time_of
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.objective import Objective
+from mpiric.tuning.recipe import file_name, write_recipe
 from mpiric.tuning.store.store import Store, TuneLog
-from mpiric.workflows.launch.fingerprints import job_identity, program_name
+from mpiric.workflows.launch.fingerprints import fingerprint, job_identity, program_name
 from mpiric.workflows.launch.node_leftovers import cleaned_nodes
 from mpiric.workflows.launch.nodes import node_count
 from mpiric.workflows.launch.parse_job import ParsedJob, parse_job
-from mpiric.workflows.scale.answer import answer_of
+from mpiric.workflows.scale.answer import answer_of, with_starts
 from mpiric.workflows.scale.request import ScaleRequest
 from mpiric.workflows.scale.sizes import Launches, check_job, launches_of, sized
 from mpiric.workflows.trials.expected import expected_situation, known_situation
@@ -79,9 +84,35 @@ def scale(request: ScaleRequest, host: Host, narrator: Narrator, runner: Runner 
         result = answer_of(
             request, state.launches, state.runs, state.observed, state.recorded, failures, state.notes
         )
+        result = with_starts(result, host)
+        if request.output is not None:
+            result = replace(result, recipe=_save_recipe(request.output, result, state.launches, host))
         if not state.runs.interrupted:
             state.log.append("finished", {"result": {}, "trials": state.lab.count})
         return replace(result, elapsed_s=state.budget.elapsed_s)
+
+
+def _save_recipe(path: Path, result: Scaling, launches: Launches, host: Host) -> str:
+    """Write ranks, threads and nodes of the recommended size as a recipe; return its path."""
+    situation, size = launches.situation, result.recommended
+    name = program_name(situation.job)
+    path = path / file_name(name) if is_directory(path) else path
+    configuration = launches.configuration(size)
+    purpose = next(choice.purpose for choice in reversed(result.choices) if choice.size == size)
+    recipe = Recipe(
+        name=name,
+        configuration=configuration,
+        fingerprint=fingerprint(situation.job, situation.machine, situation.mpi, host),
+        evidence=None,
+        command=launches.request.argv,
+        created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        reasons=dict.fromkeys(configuration.as_dict(), f"scaling study: {purpose}"),
+        checked_output="none",
+        mpiric_version=__version__,
+        measured_in=job_around(host),
+    )
+    write_recipe(path, recipe)
+    return str(path)
 
 
 def _unfinished(state: ScaleState) -> list[Trial]:

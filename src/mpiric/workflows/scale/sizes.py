@@ -47,6 +47,11 @@ def check_job(request: ScaleRequest, job: Job) -> None:
         raise MpiricError("--weak needs {ranks}, {nodes} or {threads} in the command", hint=_HINT)
     if has_placeholder and not request.weak:
         raise MpiricError("the command contains placeholders of --weak", hint=_HINT)
+    if request.weak and request.output is not None:
+        raise MpiricError(
+            "a recipe cannot hold the arguments that --weak changes",
+            hint="remove --output; --json has the launch line of each size",
+        )
     if request.weak and job.ranks is None:
         raise MpiricError("--weak needs the number of ranks in the command", hint=_HINT)
 

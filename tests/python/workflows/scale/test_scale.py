@@ -16,6 +16,7 @@ from mpiric.model.scaling import Size
 from mpiric.model.trial import Outcome
 from mpiric.report.scale_figure import as_pdf, as_svg, scaling_shapes
 from mpiric.report.scale_text import print_scaling, proposal_text, scaling_csv, scaling_html, scaling_json
+from mpiric.tuning.recipe import read_recipe
 from mpiric.workflows.scale.request import ScaleRequest
 from mpiric.workflows.scale.scale import dry_run, scale
 
@@ -184,3 +185,17 @@ def test_the_terminal_shows_sizes_and_recommendations(study):
     assert "95%  ██████████" in text
     assert "fastest: 2 ranks (speedup 1.9)" in text
     assert "the curve does not bend between the measured sizes" in text
+
+
+def test_the_recommended_size_becomes_a_recipe(study, tmp_path):
+    scaling = study({"ranks=1": Behaviour(times=1.2)}, output=tmp_path / "size.toml")
+    assert scaling.recommended == Size(1)
+    recipe = read_recipe(tmp_path / "size.toml", lambda _knob, _value: "")
+    assert recipe.configuration.as_dict() == {"ranks": "1"}
+    assert scaling.recipe == str(tmp_path / "size.toml")
+
+
+def test_weak_scaling_has_no_recipe(tmp_path):
+    study = Study(tmp_path, (*COMMAND, "-v", "n", "{ranks}"))
+    with pytest.raises(MpiricError, match="a recipe cannot hold the arguments that --weak changes"):
+        study({}, weak=True, output=tmp_path / "size.toml")

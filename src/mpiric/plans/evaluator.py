@@ -22,6 +22,7 @@ _SLACK_S = 1.0  # added to these limits, because start-up does not scale with th
 _CAP_OF_ORIGINAL, _SLACK_OF_ORIGINAL_S = 4.0, 5.0  # time limit of the original from its slowest run
 _ORIGINAL_EVERY = 12  # runs after which the original runs again
 _DISTURBED = 0.26  # increase of the logarithm of a run's time that indicates a disturbance: 1.3 times
+_FEW_RUNS = 8  # number of runs that do not show yet whether disturbances are usual on the machine
 _MUCH = 0.15  # decrease of the logarithm of the objective that is checked by a run of the original
 
 
@@ -147,7 +148,8 @@ class Evaluator:
         """Return whether a run seems slow because of other processes, which is the exception here."""
         self._disturbed_runs += trial.disturbed
         self._runs += 1
-        if not trial.disturbed or 2 * self._disturbed_runs > self._runs:
+        is_usual = self._runs > _FEW_RUNS and 2 * self._disturbed_runs > self._runs
+        if not trial.disturbed or is_usual:
             return False
         if trial.outcome is not Outcome.OK:
             return self._was_slow(trial)

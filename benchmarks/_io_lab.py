@@ -25,8 +25,8 @@ from benchmarks._programs import Bed
 from mpiric.model.errors import MpiricError, ProgramFailedError
 from mpiric.model.trial import Phase
 from mpiric.outputs.digest import file_digest
-from mpiric.tuning.store.events import read_log
-from mpiric.tuning.store.store import EVENTS
+from mpiric.tuning.events import read_log
+from mpiric.tuning.store import EVENTS
 
 TARGETS = 8
 MIB = 1 << 20

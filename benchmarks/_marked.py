@@ -11,9 +11,9 @@ from mpiric import knobs
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.processes.early_end import EarlyEnd
 from mpiric.host.processes.execution import Runner, Workspace
+from mpiric.lab.directory_runs import read_recorded
 from mpiric.lab.mark_judge import crossings
 from mpiric.lab.probes import BetweenMarkers
-from mpiric.lab.recording import read_recorded
 from mpiric.lab.render import render
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, ProgramFailedError
@@ -23,8 +23,8 @@ from mpiric.model.pace import Crossing, RunPace
 from mpiric.model.situation import Allowed, Situation
 from mpiric.model.trial import Execution, Outcome, Split
 from mpiric.profile.pace import run_pace
-from mpiric.tuning.marks.choice import MarkChoice, choose_key, is_collective, without_library_places
-from mpiric.tuning.marks.window import MarkWindow, choose_window
+from mpiric.tuning.mark_choice import MarkChoice, choose_key, is_collective, without_library_places
+from mpiric.tuning.mark_split import MarkWindow, choose_window
 from mpiric.workflows.launch.parse_job import parse_job
 from mpiric.workflows.trials.expected import expected_situation
 from mpiric.workflows.trials.recorded_runs import recorder_for, runtime_with_marks

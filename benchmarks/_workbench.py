@@ -18,7 +18,7 @@ from mpiric.model.run import Run
 from mpiric.model.situation import Allowed, Situation
 from mpiric.model.trial import Phase, Trial
 from mpiric.tuning.objective import Objective
-from mpiric.tuning.store.store import Store
+from mpiric.tuning.store import Store
 from mpiric.workflows.launch.parse_job import parse_job
 from mpiric.workflows.trials.observe import Observing, observe
 

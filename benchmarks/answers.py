@@ -35,8 +35,8 @@ from mpiric.machine import read_machine
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.launch import Launch
 from mpiric.model.trial import Trial
-from mpiric.tuning.store.events import read_log
-from mpiric.tuning.store.store import EVENTS
+from mpiric.tuning.events import read_log
+from mpiric.tuning.store import EVENTS
 
 _WORTH = 1.03  # a cause of which curing gains less does not count
 _SOURCE = Path(__file__).parent / "phases.c"

@@ -26,10 +26,9 @@ from benchmarks._programs import Bed, beds
 from benchmarks._report import Result, options, run, show, tell
 from mpiric.algorithms.library import algorithms_of, version_numbers
 from mpiric.model.errors import NotFoundError, ProgramFailedError
-from mpiric.tuning.policy.flat import render_flat
-from mpiric.tuning.policy.learned import read_learned
-from mpiric.tuning.policy.merge import condense
-from mpiric.workflows.policies.tuner import strictly, tuner_for
+from mpiric.tuning.policy_files import read_learned, render_flat
+from mpiric.tuning.policy_merge import condense
+from mpiric.workflows.policies import strictly, tuner_for
 
 _PROGRAM = Path(__file__).parent / "_collective_cost.c"
 _KEYS = (("allreduce", 8), ("allreduce", 16_384), ("bcast", 1024), ("alltoall", 65_536))

@@ -29,11 +29,9 @@ from benchmarks._report import RESULTS, Result, options, run, tell
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.amount import parse_duration
 from mpiric.model.errors import NotFoundError, ProgramFailedError
-from mpiric.tuning.policy.learned import read_learned
-from mpiric.tuning.policy.merge import condense
-from mpiric.workflows.policies.export import export_policy, of_library
-from mpiric.workflows.policies.files import lay_out
-from mpiric.workflows.policies.tuner import tuner_for
+from mpiric.tuning.policy_files import read_learned
+from mpiric.tuning.policy_merge import condense
+from mpiric.workflows.policies import export_policy, lay_out, of_library, tuner_for
 
 _GOALS = ("Allreduce", "Bcast", "Scatter", "Allgather", "Alltoall", "Reduce_scatter")
 _WAYS = ("idle", "online", "replayed", "exported", "Autotuner online", "Autotuner replayed")

@@ -17,8 +17,7 @@ from benchmarks._statistics import upper_bound
 from mpiric.model.evidence import Verdict
 from mpiric.model.marks import MarkPair
 from mpiric.model.pace import KeyPace, MarkKey
-from mpiric.tuning.explore.evidence import Explored, assign, explored
-from mpiric.tuning.explore.ledger import ExploredJob, JobEnd, Side
+from mpiric.tuning.exploration import Explored, ExploredJob, JobEnd, Side, assign, explored
 
 _GOAL = 0.01
 _PAIR = MarkPair(MarkKey("MPI_Allreduce", "", 4, 0), 100, 200)

@@ -25,8 +25,8 @@ from mpiric.model.errors import MpiricError
 from mpiric.model.evidence import Verdict
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.statistics.confidence_sequence import centre
-from mpiric.tuning.store.events import read_log
-from mpiric.tuning.store.store import EVENTS
+from mpiric.tuning.events import read_log
+from mpiric.tuning.store import EVENTS
 
 _CLOSE = 0.05  # found: at most this much slower than the expert's command
 _WORTH = 1.03  # a smaller gain of the expert means that this machine offers no gain

@@ -24,7 +24,7 @@ from mpiric.model.marks import MarkPair
 from mpiric.model.run import Run
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.plans.prove import ProofState, prove
-from mpiric.statistics.stopping_rule import StoppingRule
+from mpiric.statistics.claims import StoppingRule
 
 _GOAL = 0.01
 _SAME = Configuration.of({"nothing": "changed"})  # only a name; it runs like the original

@@ -20,7 +20,7 @@ from typing import Any
 from benchmarks._programs import Bed, beds
 from benchmarks._report import Result, options, run, tell
 from mpiric.model.errors import NotFoundError, ProgramFailedError
-from mpiric.workflows.policies.tuner import tuner_for
+from mpiric.workflows.policies import tuner_for
 
 _PROGRAM = Path(__file__).parent / "_opens.c"
 _MOST_US = 20.0

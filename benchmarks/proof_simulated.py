@@ -20,8 +20,8 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Evidence
 from mpiric.plans.prove import Proof, ProofState, prove
 from mpiric.plans.smallest import ProofPlan, SmallestAnswer
-from mpiric.statistics.stopping_rule import StoppingRule
-from mpiric.tuning.budget import Budget
+from mpiric.statistics.claims import StoppingRule
+from mpiric.tuning.objective import Budget
 
 _GOAL = 0.01
 _SPREADS = (0.01, 0.1)  # noise of a run; programs alternate

@@ -30,8 +30,7 @@ from benchmarks._report import RESULTS, Result, options, run, tell
 from mpiric.host.installation.native import native_part
 from mpiric.model.errors import MpiricError, NotFoundError, ProgramFailedError
 from mpiric.model.policy import Line, Policy
-from mpiric.workflows.policies.files import lay_out
-from mpiric.workflows.policies.tuner import strictly, tuner_for
+from mpiric.workflows.policies import lay_out, strictly, tuner_for
 
 ROOT = Path(__file__).parents[1]
 RUNTIME = ROOT / "src/runtime"

@@ -26,7 +26,7 @@ from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.plans.scaling import SizeRuns, SizesToMeasure, measure_sizes
 from mpiric.statistics.scaling_estimates import standard_error, time_of
 from mpiric.statistics.scaling_model import NotPredictableError, Point, fit_model
-from mpiric.tuning.budget import Budget
+from mpiric.tuning.objective import Budget
 
 Curve = Callable[[int], float]  # cores → seconds
 _NOISES = (0.005, 0.02)

@@ -24,13 +24,13 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Verdict
 from mpiric.model.run import Run
 from mpiric.model.trial import Trial
-from mpiric.plans.effort import EFFORTS, Effort
 from mpiric.plans.evaluator import Evaluator
 from mpiric.plans.search import ProofCandidate, search
 from mpiric.plans.smallest import ProofPlan, SmallestAnswer
-from mpiric.statistics.stopping_rule import StoppingRule
-from mpiric.tuning.budget import Budget
-from mpiric.workflows.tune.allowances import search_budget
+from mpiric.plans.stages import EFFORTS, Effort
+from mpiric.statistics.claims import StoppingRule
+from mpiric.tuning.objective import Budget
+from mpiric.workflows.tune.find_candidates import search_budget
 
 _GOAL = 0.02  # loss of a right answer
 _EFFECT = 0.01  # minimum contribution of a setting, as in a proof

@@ -30,7 +30,7 @@ from mpiric.plans.evaluator import Evaluator
 from mpiric.plans.search import search
 from mpiric.statistics.confidence_sequence import centre
 from mpiric.statistics.space import SearchSpace
-from mpiric.tuning.budget import Budget
+from mpiric.tuning.objective import Budget
 from mpiric.workflows.tune.space import requested_space
 from mpiric.workflows.tune.state import TuneRequest
 

@@ -26,7 +26,7 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.errors import NotFoundError
 from mpiric.model.marks import MarkPair
 from mpiric.model.trial import Outcome
-from mpiric.tuning.marks.later_pace import UNREACHED, pace_of, per_mark_s
+from mpiric.tuning.mark_split import UNREACHED, pace_of, per_mark_s
 
 _SETTINGS = tuple(
     Configuration.of(values)

@@ -16,7 +16,7 @@ PRIVATE = "alias ls=ls\n"
 STORE = """
 import sys
 from pathlib import Path
-from mpiric.tuning.store.store import Store
+from mpiric.tuning.store import Store
 store = Store(Path(sys.argv[1]) if len(sys.argv) > 1 else None)
 with store.create("solver", "job", ("solver",)) as log:
     print(log.path)
@@ -25,7 +25,7 @@ RESUME = """
 import sys
 from pathlib import Path
 from mpiric.model.errors import MpiricError
-from mpiric.tuning.store.store import Store
+from mpiric.tuning.store import Store
 try:
     log = Store(Path(sys.argv[1]).parent).resume(Path(sys.argv[1]))
 except MpiricError as error:
@@ -104,7 +104,7 @@ def test_a_store_that_the_user_named_keeps_its_mode(people):
 def test_every_directory_below_the_default_store_is_private(people):
     script = """
 from pathlib import Path
-from mpiric.tuning.store.store import default_store, make_directory
+from mpiric.tuning.store import default_store, make_directory
 for name in ("policies", "fabric-20260101", "runs/abc"):
     make_directory(default_store() / name)
 """
@@ -123,7 +123,7 @@ def test_nobody_else_writes_into_a_tune_of_a_shared_store(people):
 def test_a_lock_that_is_a_fifo_is_not_waited_for(people):
     path = people.machine.project / "lock"
     people.other.run("mkfifo", "-m", "666", path, check=True)
-    script = "import sys\nfrom pathlib import Path\nfrom mpiric.tuning.store.lock import Lock\n"
+    script = "import sys\nfrom pathlib import Path\nfrom mpiric.tuning.store import Lock\n"
     done = people.owner.python(f"{script}print(Lock.holder(Path(sys.argv[1])))", path, timeout=60)
     assert done.stdout == "\n"
 

@@ -29,16 +29,15 @@ from mpiric.profile.darshan import read_log as read_darshan_log
 from mpiric.profile.marks import read_marks
 from mpiric.profile.read import read_record
 from mpiric.schedulers._site_defaults import read_site_defaults
-from mpiric.tuning.explore.ledger import VERSION, Side, begun_fields, end_fields
+from mpiric.tuning.events import read_log
+from mpiric.tuning.exploration import VERSION, Side, begun_fields, end_fields
 from mpiric.tuning.recipe import read_recipe
-from mpiric.tuning.store.events import read_log
-from mpiric.tuning.store.lock import Lock
-from mpiric.tuning.store.store import EVENTS, Store
+from mpiric.tuning.store import EVENTS, Lock, Store
 from mpiric.workflows.fabric.fabric import _read as read_fabric_baseline
 from mpiric.workflows.mapping.machine import MachineRequest
 from mpiric.workflows.mapping.machine import read_machine as read_described_machine
 from mpiric.workflows.mapping.orders import planned_orders, read_order
-from mpiric.workflows.policies.files import read_policy
+from mpiric.workflows.policies import read_policy
 from mpiric.workflows.profile.load import launch_facts, node_topology
 from mpiric.workflows.trials.step_markers import kept_marks
 

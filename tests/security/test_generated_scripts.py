@@ -30,7 +30,7 @@ from mpiric.schedulers import (
 from mpiric.schedulers._submission import Submission, round_script, submission_script
 from mpiric.workflows import mpi
 from mpiric.workflows.pack.pack import render_starter
-from mpiric.workflows.tune import site_defaults
+from mpiric.workflows.tune import write_results
 
 NAMES = (
     "a\ntouch gone\n#BSUB -J x",
@@ -177,16 +177,16 @@ def test_a_modulefile_of_a_stand_in_names_its_directory(bad, tmp_path):
 @pytest.mark.parametrize("bad", NAMES)
 def test_defaults_of_a_site_are_what_was_found(bad, tmp_path):
     situation = SimpleNamespace(mpi=SimpleNamespace(label=f"openmpi {bad}"))
-    text = site_defaults._module({"SHOWN": bad}, f"title {bad}\\", situation)
+    text = write_results._module({"SHOWN": bad}, f"title {bad}\\", situation)
     assert bad in modules(text, tmp_path)
-    (tmp_path / "site.sh").write_text(site_defaults._shell({"SHOWN": bad, "OTHER": "1"}, f"title {bad}"))
+    (tmp_path / "site.sh").write_text(write_results._shell({"SHOWN": bad, "OTHER": "1"}, f"title {bad}"))
     print_both = "import os; print(os.environ['SHOWN'] + os.environ['OTHER'], end='')"
     show = f'. ./site.sh; {sys.executable} -c "{print_both}"'
     assert run(["sh", "-ec", show], tmp_path).stdout == f"{bad}1".encode()
     assert run(["sh", "-ec", show], tmp_path, SHOWN="own").stdout == b"own1"
     if not bad.isprintable():
         with pytest.raises(MpiricError):
-            site_defaults._parameters({"name": bad}, "title")
+            write_results._parameters({"name": bad}, "title")
 
 
 def test_compilers_in_place_of_others_get_their_flags(tmp_path):

@@ -11,8 +11,8 @@ from mpiric.host import cache
 from mpiric.host.owned_files import may_be_replaced, write_whole
 from mpiric.model.errors import MismatchError, MpiricError
 from mpiric.profile import merge
+from mpiric.workflows import policies
 from mpiric.workflows.build import inspect
-from mpiric.workflows.policies import export
 from mpiric.workflows.submit.submission import SubmitRequest, write_submission
 from mpiric.workflows.sweep.log import check_free, forget, keep_options
 
@@ -75,12 +75,12 @@ def test_a_device_is_written_to_and_stays(tmp_path, monkeypatch):
 )
 def test_an_export_is_not_made_among_files_of_its_names(tmp_path, name):
     (tmp_path / name).write_text(MINE)
-    for check in (export.check_free, check_free):
+    for check in (policies.check_free, check_free):
         with pytest.raises(MpiricError, match=name):
             check(tmp_path)
     # A file of an earlier export may be replaced.
-    (tmp_path / export.FLAT).write_text("mpiric-policy 1\n")
-    export.check_free(tmp_path)
+    (tmp_path / policies.FLAT).write_text("mpiric-policy 1\n")
+    policies.check_free(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["options.json", "sweep.jsonl"])

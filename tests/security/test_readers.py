@@ -24,10 +24,9 @@ from mpiric.model.json_text import json_lines, parse_json, read_fields
 from mpiric.model.policy import Measured, Shape
 from mpiric.profile import darshan
 from mpiric.profile.read import read_record
-from mpiric.tuning.store.events import moment, read_log
-from mpiric.tuning.store.lock import Lock
-from mpiric.tuning.store.store import EVENTS, Store
-from mpiric.workflows.trials.seeing_mounts import inputs_seen
+from mpiric.tuning.events import moment, read_log
+from mpiric.tuning.store import EVENTS, Lock, Store
+from mpiric.workflows.trials.users_lab import inputs_seen
 
 SOURCES = Path(__file__).parents[2] / "src/mpiric"
 LONG = "x" * 300

@@ -12,7 +12,7 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.pack import Content, ContentKind
 from mpiric.model.recipe import Fingerprint, Recipe
 from mpiric.tuning.recipe import render_recipe
-from mpiric.tuning.store.store import Store
+from mpiric.tuning.store import Store
 from mpiric.workflows.launch.fingerprints import _program, job_identity
 from mpiric.workflows.run.recipe_choice import differences
 

@@ -29,8 +29,8 @@ from mpiric.model.recipe import Fingerprint, Recipe
 from mpiric.mpis import packages
 from mpiric.schedulers import read_site_defaults
 from mpiric.tuning.recipe import write_recipe
-from mpiric.tuning.store.store import default_store
-from mpiric.workflows.policies.files import site_directory
+from mpiric.tuning.store import default_store
+from mpiric.workflows.policies import site_directory
 from mpiric.workflows.run.recipe_choice import named_recipe, rounding_settings
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to another user")

@@ -3,7 +3,7 @@
 from tests.support.paces import key, key_pace, steps
 
 from mpiric.model.marks import MarkPair
-from mpiric.tuning.explore.ledger import ExploredJob, JobEnd, Side
+from mpiric.tuning.exploration import ExploredJob, JobEnd, Side
 
 PAIR = MarkPair(key("MPI_Allreduce", "lmp+0x48f2", ranks=4), 100, 200)
 

@@ -10,7 +10,7 @@ from mpiric.model.narrator import Silence
 from mpiric.model.situation import RankSeen
 from mpiric.model.trial import Trial
 from mpiric.model.tuned import Tuned
-from mpiric.tuning.store.events import read_log
+from mpiric.tuning.events import read_log
 from mpiric.workflows.tune.tune import TuneRequest, tune
 
 MACHINE = Path(__file__).parents[1] / "data/machines/debian12.json"

@@ -8,15 +8,15 @@ from mpiric.lab.lab import LoggedTrials, drive
 from mpiric.model.configuration import Configuration
 from mpiric.model.run import Run
 from mpiric.model.trial import Trial
-from mpiric.plans.effort import NORMAL, Effort
 from mpiric.plans.evaluator import Evaluator
 from mpiric.plans.prove import Proof, ProofState
 from mpiric.plans.prove import prove as prove_plan
 from mpiric.plans.search import SearchResult
 from mpiric.plans.search import search as search_plan
+from mpiric.plans.stages import NORMAL, Effort
+from mpiric.statistics.claims import Errors, StoppingRule
 from mpiric.statistics.space import Point, SearchSpace
-from mpiric.statistics.stopping_rule import Errors, StoppingRule
-from mpiric.tuning.budget import Budget
+from mpiric.tuning.objective import Budget
 
 Script = Callable[[Configuration, float], Trial]  # answers a configuration and its time limit
 

@@ -15,11 +15,11 @@ from tests.support.scripted_runner import Behaviour, ScriptedRunner
 from mpiric.host.processes import early_end
 from mpiric.host.processes.early_end import EarlyEnd
 from mpiric.host.processes.execution import Workspace
-from mpiric.lab.recording import Recorded
+from mpiric.lab.directory_runs import Recorded
 from mpiric.model.launch import Launch
 from mpiric.model.trial import Execution, Outcome
 from mpiric.profile.analyse import analyse
-from mpiric.workflows.trials import learn_marks, recorded_runs
+from mpiric.workflows.trials import recorded_runs, step_markers
 
 STEP = key("MPI_Allreduce", "lmp+0x48f2", ranks=2)
 SEEN_STEPS = 400  # number of steps before a recorded run is ended
@@ -85,7 +85,7 @@ class SteppingRunner(ScriptedRunner):
     def take_over(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Make mpiric use this runner's clock and the records of this runner."""
         monkeypatch.setattr(recorded_runs, "read_recorded", self.recorded)
-        for module in (early_end, learn_marks):
+        for module in (early_end, step_markers):
             monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=self.clock))
 
     def _asked(self, executed: Execution, begun_s: float, early_end: EarlyEnd) -> Execution:

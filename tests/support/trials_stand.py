@@ -14,7 +14,7 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.run import Run
 from mpiric.model.trial import Phase
 from mpiric.tuning.objective import Objective
-from mpiric.tuning.store.store import Store
+from mpiric.tuning.store import Store
 
 ORIGINAL, BOUND = Configuration(), Configuration.of({"binding": "core"})
 SITUATION = situation(MPIS[0])

@@ -11,7 +11,7 @@ from tests.support.oversubscription import OVERSUBSCRIBED, yielding
 from mpiric.algorithms.library import algorithms_of, are_chosen_at_start, own_algorithms, version_numbers
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.policy import COLLECTIVES
-from mpiric.workflows.policies.tuner import tuner_for
+from mpiric.workflows.policies import tuner_for
 
 PROGRAMS = Path(__file__).parent / "runtime_programs"
 RANKS = [1, 2, 3, 4, 5, 7, 8, 13, 16, 17]

@@ -16,7 +16,7 @@ from tests.support.slurm_lab import NEEDS
 
 from mpiric.model.evidence import Verdict
 from mpiric.model.trial import Outcome
-from mpiric.tuning.store.events import read_log
+from mpiric.tuning.events import read_log
 
 pytestmark = [pytest.mark.requires(*NEEDS), pytest.mark.requires("mpi:mpich", "libpmi2.so.0")]
 HOSTS = host_names("2")

@@ -17,7 +17,7 @@ from mpiric.model.pace import MarkKey
 from mpiric.profile.marks import read_marks
 from mpiric.profile.pace import run_pace
 from mpiric.profile.read import read_record
-from mpiric.tuning.policy.learned import read_learned
+from mpiric.tuning.policy_files import read_learned
 
 PROGRAMS = Path(__file__).parent / "runtime_programs"
 ENDLESS = 2_000_000_000  # steps: such a run is over only when something ends it

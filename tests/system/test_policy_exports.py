@@ -14,8 +14,7 @@ from mpiric.host.facts.elf import read_embedded_texts
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.policy import Line, Policy, Span
 from mpiric.mpis import export
-from mpiric.workflows.policies.files import lay_out
-from mpiric.workflows.policies.tuner import strictly, tuner_for
+from mpiric.workflows.policies import lay_out, strictly, tuner_for
 
 SOURCE = Path(__file__).parent / "programs" / "order.c"
 RANKS = 4

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mpiric.model.errors import ExitCode
-from mpiric.tuning.store.lock import Lock
+from mpiric.tuning.store import Lock
 
 PROGRAMS = Path(__file__).parent / "runtime_programs"
 

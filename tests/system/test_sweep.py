@@ -9,8 +9,7 @@ from tests.support.oversubscription import OVERSUBSCRIBED, WITHOUT_LIBFABRIC, yi
 
 from mpiric.host.installation.native import native_part
 from mpiric.model.errors import ExitCode
-from mpiric.workflows.sweep.plan import COLLECTIVES
-from mpiric.workflows.sweep.probe import _under_name
+from mpiric.workflows.sweep.plan import COLLECTIVES, _under_name
 
 pytestmark = pytest.mark.requires("any-mpi")
 

@@ -14,8 +14,8 @@ from tests.support.slurm_lab import NEEDS, slurm_lab
 
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.policy import Line, Policy, Span
-from mpiric.tuning.policy.learned import read_learned
-from mpiric.workflows.policies.export import SHELL, export_policy
+from mpiric.tuning.policy_files import read_learned
+from mpiric.workflows.policies import SHELL, export_policy
 
 pytestmark = [
     pytest.mark.requires(*NEEDS),

@@ -14,7 +14,7 @@ from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.trial import Outcome, Phase
 from mpiric.mpis import find_mpis
 from mpiric.profile.read import read_record
-from mpiric.tuning.store.events import read_log
+from mpiric.tuning.events import read_log
 
 PROGRAMS = Path(__file__).parent / "programs"
 ARCHIVES = "-lmpich -Wl,--whole-archive -lucp -luct -lucs -lucm -Wl,--no-whole-archive -lhwloc -lnuma -lz -lm"

@@ -33,7 +33,7 @@ from mpiric.host.secrets import hide, masked
 from mpiric.model.errors import ExitCode, MpiricError, NotFoundError
 from mpiric.model.evidence import Verdict
 from mpiric.statistics.regression import Regression
-from mpiric.tuning.store.store import EVENTS, Store, TuneSummary
+from mpiric.tuning.store import EVENTS, Store, TuneSummary
 from mpiric.workflows.fabric.fabric import against_fabric
 from mpiric.workflows.history.baseline import AgainstRequest
 from mpiric.workflows.history.explored import ExploredSeries, explored_history, explored_json, explored_lines

@@ -24,10 +24,15 @@ from mpiric.report.comparison_text import comparison_html, comparison_json, prin
 from mpiric.report.policy_text import policy_html, policy_json, print_policy
 from mpiric.report.profile_json import profile_json
 from mpiric.report.profile_text import print_profile
-from mpiric.tuning.policy.learned import read_learned
-from mpiric.tuning.policy.merge import merge
-from mpiric.workflows.policies.export import check_free, export_policy, of_library
-from mpiric.workflows.policies.files import is_flat_policy, is_learned_policy
+from mpiric.tuning.policy_files import read_learned
+from mpiric.tuning.policy_merge import merge
+from mpiric.workflows.policies import (
+    check_free,
+    export_policy,
+    is_flat_policy,
+    is_learned_policy,
+    of_library,
+)
 from mpiric.workflows.profile.load import load, load_two
 from mpiric.workflows.profile.report import write_report
 

@@ -27,9 +27,8 @@ from mpiric.host.facts.local import LocalHost
 from mpiric.host.processes.captured import make_ready
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.policy import COLLECTIVES
-from mpiric.workflows.policies.tuner import parse_share
-from mpiric.workflows.run.collectives import RunRequest
-from mpiric.workflows.run.file_settings import with_hint
+from mpiric.workflows.policies import parse_share
+from mpiric.workflows.run.collectives import RunRequest, with_hint
 from mpiric.workflows.run.run import PreparedRun, prepare
 
 _LEARNING, _ORDER = "Collective algorithms", "Order of ranks"  # titles of option groups

@@ -34,8 +34,8 @@ from mpiric.model.errors import ExitCode, MpiricError, writing
 from mpiric.model.scaling import Scaling
 from mpiric.report.scale_figure import as_pdf, as_svg, scaling_shapes
 from mpiric.report.scale_text import print_scaling, proposal_text, scaling_csv, scaling_html, scaling_json
-from mpiric.tuning.marks.choice import parse_mark
-from mpiric.tuning.store.store import Store, make_directory
+from mpiric.tuning.mark_choice import parse_mark
+from mpiric.tuning.store import Store, make_directory
 from mpiric.workflows.scale.request import ScaleRequest
 from mpiric.workflows.scale.scale import dry_run, scale
 

@@ -35,7 +35,7 @@ from mpiric.model.errors import ExitCode, MpiricError
 from mpiric.model.quoting import sh_command
 from mpiric.report.policy_text import policy_json, print_policy
 from mpiric.schedulers import element_of
-from mpiric.workflows.policies.files import SITE, site_directory
+from mpiric.workflows.policies import SITE, site_directory
 from mpiric.workflows.submit.array_rounds import round_of
 from mpiric.workflows.sweep.estimate import FAST, SLOW, cost_by_guess, guessed_s
 from mpiric.workflows.sweep.explore import Say

@@ -46,12 +46,12 @@ from mpiric.model.parameter import parse_parameters, substitute
 from mpiric.model.quoting import sh_command
 from mpiric.model.situation import Allowed
 from mpiric.model.tuned import Tuned
-from mpiric.plans.effort import EFFORTS
+from mpiric.plans.stages import EFFORTS
 from mpiric.report.tuned_json import tuned_json
 from mpiric.report.tuned_text import print_tuned
 from mpiric.schedulers import element_of
-from mpiric.statistics.stopping_rule import StoppingRule
-from mpiric.tuning.marks.choice import parse_mark
+from mpiric.statistics.claims import StoppingRule
+from mpiric.tuning.mark_choice import parse_mark
 from mpiric.tuning.objective import parse_objective
 from mpiric.workflows.profile.load import advised_knobs
 from mpiric.workflows.run.run import with_values

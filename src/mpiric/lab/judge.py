@@ -13,7 +13,7 @@ from mpiric.host.files import exists, is_file
 from mpiric.host.isolation.working_copies import TrialDirectory
 from mpiric.host.owned_files import open_new, remove_tree
 from mpiric.host.processes.captured import CommandLate, last_line, run_in_shell
-from mpiric.lab.disputes import Disputes, RejectedRun
+from mpiric.lab.failures import Disputes, RejectedRun
 from mpiric.lab.mark_judge import MarkJudge, kept_files, learn_at_mark
 from mpiric.model.amount import count_of
 from mpiric.model.configuration import Configuration
@@ -27,7 +27,7 @@ from mpiric.model.situation import RankSeen, Situation
 from mpiric.model.trial import Outcome, Phase, Split, Trial
 from mpiric.outputs.equivalence import AcceptedDifferences, Disagreement, Expectation, learn
 from mpiric.outputs.files import FilesExpectation, learn_files
-from mpiric.tuning.marks.split import forecast_s
+from mpiric.tuning.mark_split import forecast_s
 from mpiric.tuning.objective import Objective, Place, value_of
 
 OUTPUTS = "outputs"  # directory of a tune with the output of its runs

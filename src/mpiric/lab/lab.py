@@ -24,8 +24,8 @@ from mpiric.model.errors import MpiricError
 from mpiric.model.run import Plan, Result, Run
 from mpiric.model.situation import Situation
 from mpiric.model.trial import Outcome, Phase, Split, Trial
-from mpiric.tuning.store.events import AMENDED
-from mpiric.tuning.store.store import TuneLog
+from mpiric.tuning.events import AMENDED
+from mpiric.tuning.store import TuneLog
 
 LOG = logging.getLogger(__package__)
 _MOST_EXCUSES = 3  # repetitions in a row after a failure of a host or the scheduler

@@ -16,7 +16,7 @@ from mpiric.model.pace import Crossing, MarkKey
 from mpiric.model.trial import Trial
 from mpiric.outputs.equivalence import NONE_ACCEPTED, AcceptedDifferences, Disagreement
 from mpiric.outputs.prefixes import PrefixExpectation, keep_lines, learn_prefixes
-from mpiric.tuning.marks.choice import is_send, without_library_place
+from mpiric.tuning.mark_choice import is_send, without_library_place
 
 # Largest relative difference of the calls and bytes of collectives and sends, on any rank. Polls, waits and
 # receives are not in these counts: their number depends on the times at which messages arrive.

@@ -8,7 +8,7 @@ from pathlib import Path
 from mpiric.model.dataclass import dataclass
 from mpiric.model.marks import MarkPair, MarksState, RankMarks, RunMarks, mark_option
 from mpiric.model.pace import Crossing, KeyPace
-from mpiric.tuning.marks.printed import Printed, line_matcher, printed_pace
+from mpiric.tuning.printed_marks import Printed, line_matcher, printed_pace
 
 EVERY_S = 0.01  # interval between checks of the output's size: resolution of the lines' times
 _MOST_BYTES = 64 << 20  # limit of the observed output

@@ -13,15 +13,15 @@ from statistics import median
 
 from mpiric.host.owned_files import remove_tree
 from mpiric.host.processes.early_end import EarlyEnd
+from mpiric.lab.directory_runs import Recorder, read_recorded
 from mpiric.lab.output_follower import EVERY_S, PairFollower
-from mpiric.lab.recording import Recorder, read_recorded
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 from mpiric.model.launch import Spelling
 from mpiric.model.marks import ONLY_TIMES, MarkPair, MarksState, RankMarks, RunMarks
 from mpiric.model.trial import Execution, Split
 from mpiric.profile.marks import read_first_rank, read_marks
-from mpiric.tuning.marks.split import split_of, split_of_stopped
+from mpiric.tuning.mark_split import split_of, split_of_stopped
 
 _PATIENCE_S = 2.0  # time for the runtime to end a run, after rank 0 has started to do so
 

@@ -1,4 +1,4 @@
-"""Run: request of a plan. Plan: generator that yields runs, receives trials and returns a result."""
+"""Run: request of a plan, with its time limit. Plan: generator that yields runs, receives trials and returns a result."""
 
 from collections.abc import Generator
 from typing import TypeVar
@@ -26,3 +26,24 @@ class Run:
 
 Result = TypeVar("Result")
 Plan = Generator[Run, Trial, Result]
+
+
+@dataclass(frozen=True)
+class TimeLimit:
+    """Multiple of the time of earlier runs, plus a slack for work that does not grow with the program."""
+
+    times: float
+    slack_s: float
+
+    def after(self, run_s: float) -> float:
+        """Return the limit in seconds, if earlier runs took ``run_s``."""
+        return self.times * run_s + self.slack_s
+
+
+UNCHANGED = TimeLimit(4.0, 5.0)  # runs of the unchanged command differ by other load and by its start-up
+RECORDED = TimeLimit(4.0, 10.0)  # ranks also write and merge their records
+TO_MARKER = TimeLimit(10.0, 30.0)  # the time until the step marker is known from a single run
+LEARNING = TimeLimit(10.0, 10.0)  # the runtime also tries slow algorithms of collectives
+BENCHMARKED = TimeLimit(4.0, 5.0)  # algorithms that are much slower than the library's choice are of no use
+PROVED = TimeLimit(4.0, 5.0)  # so are configurations that are much slower than the original
+COMPLETE = TimeLimit(4.0, 30.0)  # a complete run after trials that ended at a marker also ends the program

@@ -11,10 +11,10 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
 from mpiric.model.run import Plan, Run
 from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.statistics.confidence_sequence import separation
 from mpiric.statistics.effects import Effects, at_last_speed
-from mpiric.statistics.separation import separation
 from mpiric.statistics.space import Point, SearchSpace
-from mpiric.tuning.budget import Budget
+from mpiric.tuning.objective import Budget
 
 _CAP = 2.5  # time limit as a multiple of the fastest configuration
 _HANGS = 4.0  # time limit as a multiple of the slowest configuration, if the objective is not the time

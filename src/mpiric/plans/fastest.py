@@ -10,7 +10,7 @@ from mpiric.model.evidence import Evidence
 from mpiric.model.run import Plan, Run
 from mpiric.model.trial import Phase
 from mpiric.plans.prove import ProofState, prove
-from mpiric.statistics.stopping_rule import StoppingRule
+from mpiric.statistics.claims import StoppingRule
 
 BASELINE = Configuration()  # the first program
 _CONFIDENCE = 0.95

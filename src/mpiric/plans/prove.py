@@ -37,13 +37,18 @@ from mpiric.model.errors import MpiricError, ProgramFailedError
 from mpiric.model.evidence import Evidence, Verdict
 from mpiric.model.run import Plan, Run
 from mpiric.model.trial import Outcome, Phase, Trial
-from mpiric.statistics.confidence_sequence import Bounds
-from mpiric.statistics.contribution import LIKELY, PRESELECTED, Contribution
-from mpiric.statistics.paired_claim import PairedClaim, typical_ratio
+from mpiric.statistics.claims import (
+    LIKELY,
+    PRESELECTED,
+    Contribution,
+    Errors,
+    PairedClaim,
+    StoppingRule,
+    typical_ratio,
+)
+from mpiric.statistics.confidence_sequence import Bounds, block_pairs
 from mpiric.statistics.rank_betting import Block
-from mpiric.statistics.separation import block_pairs
-from mpiric.statistics.stopping_rule import Errors, StoppingRule
-from mpiric.tuning.budget import Budget
+from mpiric.tuning.objective import Budget
 
 ORIGINAL = Configuration()
 WITHOUT = -1  # replicate of a run of the answer without a unit

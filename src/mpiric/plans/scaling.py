@@ -15,7 +15,7 @@ from mpiric.model.run import Plan, Run
 from mpiric.model.scaling import Size
 from mpiric.model.trial import Outcome, Trial
 from mpiric.statistics.scaling_estimates import bend_of, half_width, time_of
-from mpiric.tuning.budget import Budget
+from mpiric.tuning.objective import Budget
 
 _FEWEST_BLOCKS, _MOST_BLOCKS = 3, 12
 _NARROW = 0.03  # half width of an interval, relative to the time, below which no more blocks are made

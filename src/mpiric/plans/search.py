@@ -24,9 +24,7 @@ from mpiric.model.errors import ProgramFailedError
 from mpiric.model.evidence import Share
 from mpiric.model.run import Plan
 from mpiric.model.trial import Outcome, Trial
-from mpiric.plans.effort import NORMAL, Effort
 from mpiric.plans.evaluator import Evaluator, OutOfBudgetError
-from mpiric.plans.exploration import explore, screen
 from mpiric.plans.ranking import (
     SHOWN,
     Ranked,
@@ -36,9 +34,9 @@ from mpiric.plans.ranking import (
     slimmest,
     without_heavy,
 )
-from mpiric.plans.slimming import slim
+from mpiric.plans.stages import NORMAL, Effort, explore, screen, slim
 from mpiric.statistics.space import Point, SearchSpace
-from mpiric.tuning.budget import Budget
+from mpiric.tuning.objective import Budget
 
 _ORIGINAL_FAILURES = 3
 _MOST_BASELINE = 4  # limit of the runs of the original at the beginning

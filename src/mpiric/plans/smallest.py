@@ -32,9 +32,9 @@ from mpiric.model.dataclass import dataclass
 from mpiric.model.evidence import Evidence, Share, Verdict
 from mpiric.model.run import Plan
 from mpiric.plans.prove import FEWEST_REPLICATES, LOOK_LEAVES, ROOM, STOP_AT, Proof, ProofState, Unit, prove
+from mpiric.statistics.claims import Errors, StoppingRule
 from mpiric.statistics.rank_betting import Block
-from mpiric.statistics.stopping_rule import Errors, StoppingRule
-from mpiric.tuning.budget import Budget
+from mpiric.tuning.objective import Budget
 
 # Rounds of preselection; in one round, a unit without effect is the slowest of five in 20 %.
 _PRESELECTING = 2

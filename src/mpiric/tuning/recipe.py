@@ -24,7 +24,7 @@ from mpiric.model.marks import read_mark_option
 from mpiric.model.parameter import PARAMETER
 from mpiric.model.recipe import FORMAT, Fingerprint, ProvedMarks, Recipe, WholeCheck, WholeVerdict
 from mpiric.statistics.confidence_sequence import median_interval
-from mpiric.tuning.policy.flat import parse_flat
+from mpiric.tuning.policy_files import parse_flat
 
 SUFFIX = ".recipe.toml"
 _LARGEST_BYTES = 1 << 20

@@ -6,7 +6,7 @@ import pytest
 from tests.support.scripted_runner import Behaviour, ScriptedRunner
 from tests.support.trials_stand import BOUND, Stand
 
-from mpiric.lab.disputes import MANY, Disputes, RejectedRun
+from mpiric.lab.failures import MANY, Disputes, RejectedRun
 from mpiric.model.configuration import Configuration
 from mpiric.model.trial import Outcome, Phase, Trial
 

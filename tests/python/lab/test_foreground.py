@@ -4,9 +4,9 @@ import pytest
 
 from mpiric.host.processes.foreground import ForegroundResult
 from mpiric.lab import foreground
+from mpiric.lab.directory_runs import Recorder
 from mpiric.lab.foreground import Foreground
 from mpiric.lab.probes import WholeRun
-from mpiric.lab.recording import Recorder
 from mpiric.model.configuration import Configuration
 from mpiric.model.launch import Launch
 from mpiric.model.run import Run

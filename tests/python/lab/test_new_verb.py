@@ -18,7 +18,7 @@ from mpiric.model.run import Plan, Run
 from mpiric.model.situation import Allowed
 from mpiric.model.trial import Outcome, Phase
 from mpiric.tuning.objective import Objective
-from mpiric.tuning.store.store import Store
+from mpiric.tuning.store import Store
 from mpiric.workflows.launch.fingerprints import job_identity
 from mpiric.workflows.launch.parse_job import parse_job
 from mpiric.workflows.trials.expected import expected_situation

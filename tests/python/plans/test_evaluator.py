@@ -10,7 +10,7 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.plans.evaluator import Evaluator
 from mpiric.statistics.space import Dimension, SearchSpace
-from mpiric.tuning.budget import Budget
+from mpiric.tuning.objective import Budget
 
 SPACE = SearchSpace((Dimension("binding", ("core", "none"), 0.5), Dimension("yield", ("on",), 0.5)))
 BOUND, BOTH = Configuration.of({"binding": "core"}), Configuration.of({"binding": "core", "yield": "on"})

@@ -13,8 +13,8 @@ from mpiric.model.run import Run
 from mpiric.model.trial import Trial
 from mpiric.plans.prove import Proof
 from mpiric.plans.smallest import ProofPlan, SmallestAnswer
-from mpiric.statistics.stopping_rule import StoppingRule
-from mpiric.tuning.budget import Budget
+from mpiric.statistics.claims import StoppingRule
+from mpiric.tuning.objective import Budget
 
 pytestmark = pytest.mark.slow
 

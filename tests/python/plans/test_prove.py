@@ -15,8 +15,8 @@ from mpiric.model.evidence import Verdict
 from mpiric.model.run import Run
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.plans.prove import ORIGINAL
-from mpiric.statistics.stopping_rule import StoppingRule
-from mpiric.tuning.budget import Budget
+from mpiric.statistics.claims import StoppingRule
+from mpiric.tuning.objective import Budget
 
 FAST = Configuration.of({"allocator": "jemalloc"})
 THREE = Configuration.of({"allocator": "jemalloc", "binding": "core", "idle": "1"})

@@ -10,7 +10,7 @@ from mpiric.model.run import Run
 from mpiric.model.scaling import Size
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.plans.scaling import SizeRuns, SizesToMeasure, measure_sizes
-from mpiric.tuning.budget import Budget
+from mpiric.tuning.objective import Budget
 
 SIZES = [Size(ranks) for ranks in (1, 2, 4, 8)]
 

@@ -11,7 +11,7 @@ from mpiric.model.errors import ProgramFailedError
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.plans.search import SearchResult, best_so_far
 from mpiric.statistics.space import Dimension, SearchSpace
-from mpiric.tuning.budget import Budget
+from mpiric.tuning.objective import Budget
 
 THREE = SearchSpace(
     (

@@ -7,7 +7,7 @@ from tests.support.landscapes import SHAPES, landscape
 from tests.support.scripted_lab import search
 
 from mpiric.model.configuration import Configuration
-from mpiric.tuning.budget import Budget
+from mpiric.tuning.objective import Budget
 
 pytestmark = pytest.mark.slow
 

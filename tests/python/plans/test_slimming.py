@@ -4,12 +4,11 @@ from tests.support.scripted_lab import answering, run_points
 
 from mpiric.lab.lab import drive
 from mpiric.model.trial import Outcome, Phase, Trial
-from mpiric.plans.effort import NORMAL
 from mpiric.plans.evaluator import Evaluator
 from mpiric.plans.ranking import slimmest
-from mpiric.plans.slimming import slim
+from mpiric.plans.stages import NORMAL, slim
 from mpiric.statistics.space import Dimension, SearchSpace
-from mpiric.tuning.budget import Budget
+from mpiric.tuning.objective import Budget
 
 SPACE = SearchSpace(tuple(Dimension(name, ("on",), 0.5) for name in ("useful", "small", "idle")))
 FACTORS = {"useful": 0.5, "small": 0.9}

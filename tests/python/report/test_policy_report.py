@@ -9,8 +9,8 @@ from rich.console import Console
 from mpiric.cli.report import command
 from mpiric.model.policy import LearnedKey, LearnedPolicy, Measured, Shape
 from mpiric.report.policy_text import legend, overall_gain, pictures, policy_html, policy_json, print_policy
-from mpiric.tuning.policy.learned import read_learned, write_learned
-from mpiric.tuning.policy.merge import library_choices
+from mpiric.tuning.policy_files import read_learned, write_learned
+from mpiric.tuning.policy_merge import library_choices
 
 EIGHT = Shape(8, 4, 2)
 TIMES = (

@@ -4,7 +4,7 @@ from math import inf
 
 import pytest
 
-from mpiric.statistics.paired_claim import typical_ratio
+from mpiric.statistics.claims import typical_ratio
 
 
 def exact(*times: float) -> list[tuple[float, float]]:

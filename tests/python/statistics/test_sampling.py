@@ -14,7 +14,7 @@ from mpiric.statistics.sampling import (
     next_points,
     winners,
 )
-from mpiric.tuning.policy.merge import condense
+from mpiric.tuning.policy_merge import condense
 
 EIGHT = Shape(8, 4, 2)
 SUBJECT = Subject("allreduce", EIGHT)

@@ -4,7 +4,7 @@ from math import inf
 
 import pytest
 
-from mpiric.statistics.separation import SHARE, block_pairs, decides, separation
+from mpiric.statistics.confidence_sequence import SHARE, block_pairs, decides, separation
 
 
 def _exact(*values: float) -> list[tuple[float, float]]:

@@ -1,4 +1,4 @@
-from mpiric.tuning.budget import Budget
+from mpiric.tuning.objective import Budget
 
 
 class Clock:

@@ -14,7 +14,7 @@ from mpiric.model.errors import MpiricError, writing
 from mpiric.model.json_text import parse_json
 from mpiric.model.quoting import directive, sh_command, sh_word
 from mpiric.schedulers import BatchScheduler, JobRequest, Patience, SubmitSettings, installed_batch_scheduler
-from mpiric.tuning.store.store import default_store, make_directory
+from mpiric.tuning.store import default_store, make_directory
 from mpiric.workflows.fabric.fabric import FabricRequest
 
 _NODES = 2  # sufficient for a pair

@@ -27,7 +27,7 @@ from mpiric.model.run import Run
 from mpiric.model.situation import EVERYTHING, Situation
 from mpiric.model.trial import Outcome, Phase
 from mpiric.schedulers import find_allocation
-from mpiric.tuning.store.store import default_store, make_directory
+from mpiric.tuning.store import default_store, make_directory
 from mpiric.workflows.launch.interchange import ready_to_serve
 from mpiric.workflows.launch.parse_job import parse_job
 from mpiric.workflows.trials.expected import expected_situation

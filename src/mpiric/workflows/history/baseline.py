@@ -17,12 +17,11 @@ from mpiric.model.recipe import Recipe
 from mpiric.model.trial import Phase, Trial
 from mpiric.profile.pace import run_pace
 from mpiric.profile.read import read_record
-from mpiric.tuning.marks.choice import MarkChoice, choose_key, without_library_places
-from mpiric.tuning.marks.later_pace import per_mark_s
-from mpiric.tuning.marks.window import MarkWindow, choose_window
+from mpiric.tuning.events import TuneEvents, moment, read_log
+from mpiric.tuning.mark_choice import MarkChoice, choose_key, without_library_places
+from mpiric.tuning.mark_split import MarkWindow, choose_window, per_mark_s
 from mpiric.tuning.recipe import SUFFIX, read_recipe
-from mpiric.tuning.store.events import TuneEvents, moment, read_log
-from mpiric.tuning.store.store import EVENTS, Store
+from mpiric.tuning.store import EVENTS, Store
 from mpiric.workflows.run.recipe_choice import check_value
 from mpiric.workflows.trials.step_markers import StepMarkers, kept_marks
 

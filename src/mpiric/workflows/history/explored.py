@@ -10,8 +10,7 @@ from mpiric.host.secrets import hide, masked
 from mpiric.model.amount import counted
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
-from mpiric.tuning.explore.evidence import Explored, explored
-from mpiric.tuning.explore.ledger import Ledger
+from mpiric.tuning.exploration import Explored, Ledger, explored
 from mpiric.workflows.run.explore_series import all_series, ledger_in
 
 

@@ -5,9 +5,9 @@ from math import inf
 
 from mpiric.host.host import Host
 from mpiric.host.processes.execution import Runner
+from mpiric.lab.directory_runs import RECORDS
 from mpiric.lab.judge import Judge
 from mpiric.lab.lab import Lab, drive
-from mpiric.lab.recording import RECORDS
 from mpiric.launchers import dialects, with_parameters
 from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
@@ -18,17 +18,16 @@ from mpiric.model.run import Plan
 from mpiric.plans.in_turn import in_turn
 from mpiric.schedulers import NO_JOB, job_around
 from mpiric.statistics.regression import Regression, compare_days, runs_needed
-from mpiric.tuning.marks.window import MarkWindow
+from mpiric.tuning.mark_split import MarkWindow
 from mpiric.tuning.objective import parse_objective
-from mpiric.tuning.store.store import Store
+from mpiric.tuning.store import Store
 from mpiric.workflows.history.baseline import AgainstRequest, Baseline, baseline_of
 from mpiric.workflows.launch.fingerprints import job_identity, program_name
 from mpiric.workflows.launch.node_leftovers import cleaned_nodes
 from mpiric.workflows.launch.parse_job import parse_job
-from mpiric.workflows.trials.learn_marks import WHOLE_RUNS, MarkOptions
 from mpiric.workflows.trials.observe import Observing, observe
-from mpiric.workflows.trials.seeing_mounts import trial_directories
-from mpiric.workflows.trials.step_markers import StepMarkers
+from mpiric.workflows.trials.step_markers import WHOLE_RUNS, MarkOptions, StepMarkers
+from mpiric.workflows.trials.users_lab import trial_directories
 
 
 @dataclass(frozen=True)

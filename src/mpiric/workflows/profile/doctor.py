@@ -27,7 +27,7 @@ from mpiric.workflows.placement.verify import judge_record
 from mpiric.workflows.profile.profile import Profiled, profile
 from mpiric.workflows.profile.request import ProfileRequest
 from mpiric.workflows.trials.expected import expected_situation
-from mpiric.workflows.trials.findings import findings_of
+from mpiric.workflows.trials.recorded_runs import findings_of
 
 _REPORTED_BY_RECORD = {  # findings of the record on the same subject, with numbers
     "oversubscribed": "more-ranks-than-cpus",

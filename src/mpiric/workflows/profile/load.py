@@ -14,8 +14,8 @@ from mpiric.profile.analyse import analyse, compare
 from mpiric.profile.pace import run_pace
 from mpiric.profile.read import read_record
 from mpiric.profile.sites import name_sites
-from mpiric.tuning.marks.choice import without_library_places
-from mpiric.tuning.marks.later_pace import step_change
+from mpiric.tuning.mark_choice import without_library_places
+from mpiric.tuning.mark_split import step_change
 
 _SPAWNING = ("MPI_Comm_spawn", "MPI_Comm_spawn_multiple")
 DATA = "report.json"  # file of the report next to a record

@@ -11,10 +11,10 @@ from mpiric import launchers, mpis
 from mpiric.host.host import Host
 from mpiric.host.processes.output_tap import OutputTap
 from mpiric.host.secrets import masked
+from mpiric.lab.directory_runs import Recorder, recorder_of
 from mpiric.lab.endings import FailedRun, OutputTail, count_oom_kills, explain_ending
 from mpiric.lab.foreground import Foreground
 from mpiric.lab.probes import WholeRun
-from mpiric.lab.recording import Recorder, recorder_of
 from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, NotFoundError, after_run
@@ -35,7 +35,7 @@ from mpiric.profile.pace import run_pace
 from mpiric.profile.read import read_record
 from mpiric.profile.sites import name_sites
 from mpiric.storage import layouts_of
-from mpiric.tuning.marks.choice import choose_key, mark_name, without_library_places
+from mpiric.tuning.mark_choice import choose_key, mark_name, without_library_places
 from mpiric.workflows.launch.loadable import why_not_loadable
 from mpiric.workflows.launch.node_leftovers import cleaned_nodes
 from mpiric.workflows.launch.parse_job import ParsedJob, parse_job, program_path

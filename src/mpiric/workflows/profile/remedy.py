@@ -13,7 +13,7 @@ from mpiric.workflows.profile.doctor import Diagnosis, record_directory
 from mpiric.workflows.profile.profile import profile
 from mpiric.workflows.profile.request import ProfileRequest
 from mpiric.workflows.run.run import with_values
-from mpiric.workflows.trials.seeing_mounts import inputs_seen
+from mpiric.workflows.trials.users_lab import inputs_seen
 
 
 @dataclass(frozen=True)

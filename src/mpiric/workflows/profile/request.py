@@ -13,7 +13,7 @@ from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, NoRoomError
 from mpiric.model.mpi_library import AbiFamily
 from mpiric.profile import layout
-from mpiric.tuning.store.lock import Lock
+from mpiric.tuning.store import Lock
 from mpiric.workflows.profile.load import DATA
 from mpiric.workflows.profile.report import PAGE
 

@@ -15,19 +15,22 @@ from mpiric.model.marks import MarkPair
 from mpiric.model.recipe import WholeCheck, WholeVerdict
 from mpiric.model.trial import Outcome
 from mpiric.schedulers import batch_scheduler_here
-from mpiric.tuning.explore.evidence import Assignment, Explored, assign, explored
-from mpiric.tuning.explore.ledger import (
+from mpiric.tuning.exploration import (
     UNPAIRED,
+    Assignment,
+    Explored,
     ExploredJob,
     JobEnd,
     Ledger,
     Side,
+    assign,
     begun_fields,
     end_fields,
+    explored,
     read_ledger,
 )
-from mpiric.tuning.marks.later_pace import pace_of
-from mpiric.tuning.store.store import TuneLog
+from mpiric.tuning.mark_split import pace_of
+from mpiric.tuning.store import TuneLog
 from mpiric.workflows.run.explore_series import (
     beginning_job,
     digest_of_inputs,

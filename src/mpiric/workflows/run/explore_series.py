@@ -18,13 +18,19 @@ from mpiric.model.job import Job
 from mpiric.model.recipe import Fingerprint, Recipe
 from mpiric.profile.marks import read_marks
 from mpiric.schedulers import batch_scheduler_here
-from mpiric.tuning.explore.evidence import Assignment
-from mpiric.tuning.explore.ledger import VERSION, ExploredJob, JobEnd, Ledger, end_fields, read_ledger
-from mpiric.tuning.marks.later_pace import pace_of
-from mpiric.tuning.store.events import read_log
-from mpiric.tuning.store.lock import process_started
-from mpiric.tuning.store.store import EVENTS, Store, TuneLog, default_store
-from mpiric.workflows.trials.seeing_mounts import inputs_seen
+from mpiric.tuning.events import read_log
+from mpiric.tuning.exploration import (
+    VERSION,
+    Assignment,
+    ExploredJob,
+    JobEnd,
+    Ledger,
+    end_fields,
+    read_ledger,
+)
+from mpiric.tuning.mark_split import pace_of
+from mpiric.tuning.store import EVENTS, Store, TuneLog, default_store, process_started
+from mpiric.workflows.trials.users_lab import inputs_seen
 
 _DIRECTORY = "explore"  # subdirectory of the store
 _PATIENCE_S, _PAUSE_S = 30.0, 0.1  # wait for another job that writes into the ledger

@@ -17,16 +17,15 @@ from mpiric.model.policy import LIBRARY, REDUCING
 from mpiric.model.rank_order import RankOrders
 from mpiric.model.recipe import Fingerprint, Recipe, WholeVerdict
 from mpiric.model.situation import EVERYTHING, Situation
-from mpiric.tuning.policy.flat import parse_flat
+from mpiric.tuning.policy_files import parse_flat
 from mpiric.tuning.recipe import find_recipes, read_recipe
-from mpiric.tuning.store.store import default_store
+from mpiric.tuning.store import default_store
 from mpiric.workflows.launch.fingerprints import of_mpi, program_name
 from mpiric.workflows.launch.nodes import without_missing
 from mpiric.workflows.launch.parse_job import ParsedJob
 from mpiric.workflows.mapping.orders import with_order, with_orders
-from mpiric.workflows.policies.tuner import exporting, with_policy
-from mpiric.workflows.run.collectives import RunRequest
-from mpiric.workflows.run.file_settings import settable
+from mpiric.workflows.policies import exporting, with_policy
+from mpiric.workflows.run.collectives import RunRequest, settable
 from mpiric.workflows.trials.expected import expected_situation
 
 # Fields whose differences refuse the recipe; all others warn. Settings of one implementation have no meaning

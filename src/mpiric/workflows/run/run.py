@@ -15,16 +15,15 @@ from mpiric.model.launch import LEFT_OUT, Launch
 from mpiric.model.quoting import sh_word
 from mpiric.model.recipe import Fingerprint, Recipe, WholeVerdict
 from mpiric.model.situation import Situation
-from mpiric.tuning.store.store import default_store
+from mpiric.tuning.store import default_store
 from mpiric.workflows.defaults import DefaultLaunch, with_safe_defaults
 from mpiric.workflows.launch.container_findings import breaking
 from mpiric.workflows.launch.fingerprints import fingerprint
 from mpiric.workflows.launch.nodes import without_missing
 from mpiric.workflows.launch.parse_job import ParsedJob, parse_job, program_path
 from mpiric.workflows.mapping.orders import check_order, read_order, with_order, with_orders
-from mpiric.workflows.policies.files import site_policy
-from mpiric.workflows.run.collectives import RunRequest, with_collectives
-from mpiric.workflows.run.file_settings import file_warnings, settable
+from mpiric.workflows.policies import site_policy
+from mpiric.workflows.run.collectives import RunRequest, file_warnings, settable, with_collectives
 from mpiric.workflows.run.recipe_choice import (
     fitting_recipe,
     named_recipe,

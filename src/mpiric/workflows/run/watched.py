@@ -25,12 +25,11 @@ from mpiric.model.recipe import Recipe, WholeCheck, WholeVerdict
 from mpiric.model.run import Run
 from mpiric.model.situation import Situation
 from mpiric.model.trial import Outcome, Phase, Trial
-from mpiric.outputs.not_a_number import NanWatch, first_nan_of
-from mpiric.tuning.explore.evidence import has_failed
-from mpiric.tuning.explore.ledger import JobEnd
-from mpiric.tuning.marks.later_pace import UNREACHED, against_forecast, pace_of
+from mpiric.outputs.digest import NanWatch, first_nan_of
+from mpiric.tuning.exploration import JobEnd, has_failed
+from mpiric.tuning.mark_split import UNREACHED, against_forecast, pace_of
 from mpiric.tuning.recipe import read_recipe, write_whole_check
-from mpiric.tuning.store.store import default_store, make_directory
+from mpiric.tuning.store import default_store, make_directory
 from mpiric.workflows.launch.node_leftovers import cleaned_nodes
 from mpiric.workflows.run.recipe_choice import check_value
 from mpiric.workflows.run.run import AppliedRecipe, PreparedRun

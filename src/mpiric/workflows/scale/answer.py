@@ -6,7 +6,7 @@ from math import ceil
 
 from mpiric.host.host import Host
 from mpiric.host.secrets import masked, masked_launch
-from mpiric.lab.recording import Recorded
+from mpiric.lab.directory_runs import Recorded
 from mpiric.lab.render import render
 from mpiric.model.amount import counted, show_duration
 from mpiric.model.errors import MpiricError, ProgramFailedError
@@ -23,7 +23,7 @@ from mpiric.statistics.scaling_estimates import (
     time_of,
 )
 from mpiric.statistics.scaling_model import NotPredictableError, Point, ScalingModel, fit_model
-from mpiric.tuning.marks.split import forecast_s
+from mpiric.tuning.mark_split import forecast_s
 from mpiric.workflows.scale.causes import causes_of, factors_of
 from mpiric.workflows.scale.request import ScaleRequest
 from mpiric.workflows.scale.sizes import Launches

@@ -1,6 +1,6 @@
 """Why a curve bends: efficiencies of two recorded sizes in the terms of the POP model."""
 
-from mpiric.lab.recording import Recorded
+from mpiric.lab.directory_runs import Recorded
 from mpiric.model.scaling import Factors, Size, SizeResult
 
 _NOTICED = 0.97  # ratio of a factor at two sizes below which it is a cause

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from mpiric.model.dataclass import dataclass
-from mpiric.tuning.marks.choice import NamedMark
+from mpiric.tuning.mark_choice import NamedMark
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,11 @@ from mpiric.host.host import Host
 from mpiric.host.processes.early_end import after
 from mpiric.host.processes.execution import Runner
 from mpiric.host.secrets import masked
+from mpiric.lab.directory_runs import RECORDS, Recorded
 from mpiric.lab.endings import read_tail
 from mpiric.lab.failures import failure_cause_of
 from mpiric.lab.judge import Judge
 from mpiric.lab.lab import Lab, LoggedTrials, drive
-from mpiric.lab.recording import RECORDS, Recorded
 from mpiric.lab.render import render
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
@@ -30,10 +30,9 @@ from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.plans.scaling import SizeRuns, SizesToMeasure, measure_sizes
 from mpiric.schedulers import job_around
 from mpiric.statistics.scaling_estimates import bend_of, time_of
-from mpiric.tuning.budget import Budget
-from mpiric.tuning.objective import Objective
+from mpiric.tuning.objective import Budget, Objective
 from mpiric.tuning.recipe import file_name, write_recipe
-from mpiric.tuning.store.store import Store, TuneLog
+from mpiric.tuning.store import Store, TuneLog
 from mpiric.workflows.launch.fingerprints import fingerprint, job_identity, program_name
 from mpiric.workflows.launch.node_leftovers import cleaned_nodes
 from mpiric.workflows.launch.nodes import node_count
@@ -42,11 +41,10 @@ from mpiric.workflows.scale.answer import answer_of, with_starts
 from mpiric.workflows.scale.request import ScaleRequest
 from mpiric.workflows.scale.sizes import Launches, check_job, launches_of, sized
 from mpiric.workflows.trials.expected import expected_situation, known_situation
-from mpiric.workflows.trials.learn_marks import WHOLE_RUNS, MarkOptions
 from mpiric.workflows.trials.observe import Observed, Observing, observe
 from mpiric.workflows.trials.recorded_runs import recorded_by, recorded_run, recorder_for
-from mpiric.workflows.trials.seeing_mounts import trial_directories
-from mpiric.workflows.trials.step_markers import keep_marks, kept_marks
+from mpiric.workflows.trials.step_markers import WHOLE_RUNS, MarkOptions, keep_marks, kept_marks
+from mpiric.workflows.trials.users_lab import trial_directories
 
 _BLOCKS, _OWN_RUNS = 4, 8  # blocks and runs of the command as it is that fit into the budget
 _LIMIT, _SLACK_S = 5.0, 20.0  # time limit of a recorded run: factor of an untouched one, plus slack

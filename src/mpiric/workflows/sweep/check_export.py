@@ -19,11 +19,11 @@ from mpiric.model.errors import MismatchError
 from mpiric.model.policy import LIBRARY, LearnedPolicy, Line, Measured, Policy, Span
 from mpiric.model.run import Plan
 from mpiric.statistics.sampling import NOISE, SweepPoint
-from mpiric.tuning.policy.disturbed import without_disturbed
-from mpiric.tuning.policy.merge import averaged
-from mpiric.workflows.policies.export import by_ranks, chooses_something, of_library
+from mpiric.tuning.policy_files import without_disturbed
+from mpiric.tuning.policy_merge import averaged
+from mpiric.workflows.policies import by_ranks, chooses_something, of_library
 from mpiric.workflows.sweep.estimate import Costs
-from mpiric.workflows.sweep.launch import measure_points
+from mpiric.workflows.sweep.explore import measure_points
 from mpiric.workflows.sweep.log import Log
 from mpiric.workflows.sweep.plan import SweepPlan
 

@@ -14,8 +14,8 @@ from mpiric.model.json_text import parse_json, read_fields
 from mpiric.model.policy import Measured, Shape
 from mpiric.schedulers import ROUNDS
 from mpiric.statistics.sampling import Subject, SweepPoint
-from mpiric.tuning.store.lock import Lock
-from mpiric.workflows.policies import export
+from mpiric.tuning.store import Lock
+from mpiric.workflows import policies
 from mpiric.workflows.sweep.plan import SweepPlan
 
 LOG, LOCK = "sweep.jsonl", "sweep.lock"
@@ -70,7 +70,7 @@ def check_free(directory: Path) -> None:
         return
     if os.path.lexists(directory / LOG):
         raise _not_ours(directory / LOG)
-    export.check_free(directory)
+    policies.check_free(directory)
 
 
 def _not_ours(path: Path) -> MpiricError:

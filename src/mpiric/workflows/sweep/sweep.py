@@ -20,15 +20,12 @@ from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 from mpiric.model.policy import LearnedPolicy, Policy
 from mpiric.statistics.sampling import confirmed, learned_keys, winners
-from mpiric.tuning.policy.disturbed import disturbed_points
-from mpiric.tuning.policy.learned import write_learned
-from mpiric.tuning.store.lock import Lock
-from mpiric.workflows.policies.export import export_policy
-from mpiric.workflows.policies.files import site_name
+from mpiric.tuning.policy_files import disturbed_points, write_learned
+from mpiric.tuning.store import Lock
+from mpiric.workflows.policies import export_policy, site_name
 from mpiric.workflows.submit.array_rounds import ArrayRound, drop_after, is_double, was_cancelled
 from mpiric.workflows.sweep.check_export import ExportCheck, check_export
-from mpiric.workflows.sweep.explore import Say, measure
-from mpiric.workflows.sweep.launch import where
+from mpiric.workflows.sweep.explore import Say, measure, where
 from mpiric.workflows.sweep.log import LOCK, LOG, Log, check_free, make_directory
 from mpiric.workflows.sweep.plan import SweepPlan, shape_of
 from mpiric.workflows.trials.users_lab import users_lab

@@ -7,7 +7,7 @@ from mpiric import mpis
 from mpiric.host.host import Host
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.situation import Allowed, Observation, RankSeen, Situation
-from mpiric.tuning.store.store import default_store
+from mpiric.tuning.store import default_store
 from mpiric.workflows.launch.container_findings import host_mpi
 from mpiric.workflows.launch.host_names import host_names
 from mpiric.workflows.launch.loadable import why_not_switchable
@@ -20,7 +20,7 @@ from mpiric.workflows.launch.parse_job import (
     resolve_mpi,
     serving,
 )
-from mpiric.workflows.policies.tuner import loadable, tuner_for
+from mpiric.workflows.policies import loadable, tuner_for
 
 _BELOW_MPI = (  # prefixes of variables that tune layers below MPI, memory or threads
     *("ROMIO_", "UCX_", "FI_", "PSM_", "PSM2_", "HDF5_USE_FILE_LOCKING"),

@@ -16,15 +16,13 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.narrator import Narrator
 from mpiric.model.pace import KeyPace
-from mpiric.model.run import Plan, Run
+from mpiric.model.run import TO_MARKER, Plan, Run
 from mpiric.model.trial import Outcome, Phase, Trial
-from mpiric.plans.time_limits import TO_MARKER
-from mpiric.tuning.budget import Budget
-from mpiric.tuning.marks.window import MarkWindow, choose_window
+from mpiric.tuning.mark_split import MarkWindow, choose_window
+from mpiric.tuning.objective import Budget
 from mpiric.workflows.launch.fingerprints import program_name
-from mpiric.workflows.trials.learn_marks import MarkOptions, NoMarksError, learn_marks
 from mpiric.workflows.trials.recorded_runs import runtime_with_marks
-from mpiric.workflows.trials.step_markers import StepMarkers
+from mpiric.workflows.trials.step_markers import MarkOptions, NoMarksError, StepMarkers, learn_marks
 
 _ORIGINALS, _FEWEST = 3, 2  # runs to the mark: usual number, and the least if they are slow
 _SHARE = 0.5  # share of the budget for runs of the original

@@ -9,10 +9,10 @@ from mpiric.host.files import is_file
 from mpiric.host.host import Host
 from mpiric.host.processes.early_end import EarlyEnd, after
 from mpiric.host.secrets import masked
+from mpiric.lab.directory_runs import Recorded
 from mpiric.lab.endings import FailedRun, explain_ending, read_tail
 from mpiric.lab.lab import Lab
 from mpiric.lab.probes import WholeRun
-from mpiric.lab.recording import Recorded
 from mpiric.lab.render import render
 from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
@@ -20,22 +20,20 @@ from mpiric.model.errors import MpiricError, ProgramFailedError
 from mpiric.model.job import Job
 from mpiric.model.narrator import Narrator
 from mpiric.model.rank_choice import is_mpi_library
-from mpiric.model.run import Plan, Run
+from mpiric.model.run import UNCHANGED, Plan, Run
 from mpiric.model.situation import EVERYTHING, Allowed, Observation, RankSeen
 from mpiric.model.trial import Outcome, Phase, Trial
-from mpiric.plans.time_limits import UNCHANGED
-from mpiric.tuning.budget import Budget
+from mpiric.tuning.objective import Budget
 from mpiric.workflows.launch.parse_job import ParsedJob, resolve_mpi, serving
 from mpiric.workflows.trials.expected import expected_ranks, known_situation, observation_of, situation_of
 from mpiric.workflows.trials.find_marks import find_marks
-from mpiric.workflows.trials.learn_marks import MarkOptions, NoMarksError
 from mpiric.workflows.trials.recorded_runs import (
     Recordings,
     not_recorded,
     observed_behaviour,
     record_original,
 )
-from mpiric.workflows.trials.step_markers import StepMarkers
+from mpiric.workflows.trials.step_markers import MarkOptions, NoMarksError, StepMarkers
 
 _WITHOUT_NAME = "without --mark, mpiric looks for a step marker, and runs to the end without one"
 _MPMD = "; its ranks run several programs (MPMD), each with separate calls"

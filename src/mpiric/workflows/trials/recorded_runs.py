@@ -1,4 +1,4 @@
-"""Runs with the recording runtime in their ranks, and the behaviour of the program according to them.
+"""Runs with the recording runtime in their ranks: behaviour of the program, and findings from it.
 
 A recorded run takes a little longer, up to a third for a program with many messages of a few bytes. Therefore
 recorded runs have their own phase and are not compared with others.
@@ -7,7 +7,7 @@ recorded runs have their own phase and are not compared with others.
 import os
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,20 +16,21 @@ from mpiric.host.facts.elf import read_embedded_texts
 from mpiric.host.host import Host
 from mpiric.host.processes.early_end import EarlyEnd
 from mpiric.host.secrets import masked
+from mpiric.lab.directory_runs import Recorded, Recorder, read_recorded, recorder_of
 from mpiric.lab.lab import Lab
 from mpiric.lab.probes import WholeRun
-from mpiric.lab.recording import Recorded, Recorder, read_recorded, recorder_of
 from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
+from mpiric.model.finding import Finding
 from mpiric.model.profile import Behaviour, FileTotal
 from mpiric.model.quoting import sh_command
-from mpiric.model.run import Plan, Run
+from mpiric.model.run import RECORDED, Plan, Run
 from mpiric.model.situation import Observation, Situation
 from mpiric.model.translation import family_above
 from mpiric.model.trial import Outcome, Phase, Trial
-from mpiric.plans.time_limits import RECORDED
 from mpiric.profile.behaviour import behaviour_of, merged
+from mpiric.statistics.space import SearchSpace
 from mpiric.workflows.launch.loadable import why_not_loadable
 from mpiric.workflows.launch.parse_job import program_path
 from mpiric.workflows.launch.world_check import refuse_ranks_alone
@@ -169,3 +170,66 @@ def _relative(file: FileTotal, directory: str) -> FileTotal:
     if directory and path.startswith("/"):
         path = path.removeprefix(f"{directory}/")
     return replace(file, path=path if path.startswith("/") else os.path.normpath(path))
+
+
+_WORTH_TELLING = 0.6
+_SUGGESTION = "try-"
+
+
+def findings_of(situation: Situation, space: SearchSpace | None = None) -> tuple[Finding, ...]:
+    """Return harmful inherited settings, then suggestions from the observation, the most promising first.
+
+    With a ``space``, only its knobs are suggested, and knobs share a finding if the reason of one begins with
+    the reason of the other.
+    """
+    groups: list[tuple[str, list[str]]] = []  # reason and the knobs that it calls for
+    values_of: dict[str, list[str]] = {}
+    dimensions = {dimension.knob: dimension for dimension in space.dimensions} if space else {}
+    for name, answer in knobs.to_try(situation).items():
+        dimension = dimensions.get(name)
+        values = dimension.values if dimension else () if space else answer.values
+        first = [value for value in answer.first if value in values]
+        if answer.prior < _WORTH_TELLING or not values or (answer.first and not first):
+            continue
+        values_of[name] = first
+        reason = f"{answer.because[:1].upper()}{answer.because[1:]}"
+        for at, (earlier, names) in enumerate(groups if space is not None else ()):
+            shorter, longer = sorted((earlier, reason), key=len)
+            if longer.startswith(shorter):
+                groups[at] = (longer, [*names, name])
+                break
+        else:
+            groups.append((reason, [name]))
+    foreign = mpis.foreign_settings(situation.inherited, situation.mpi)
+    suggested = (_suggestion(reason, {name: values_of[name] for name in names}) for reason, names in groups)
+    return (*knobs.inherited_problems(situation), *foreign, *suggested)
+
+
+def _suggestion(reason: str, values_of: Mapping[str, Sequence[str]]) -> Finding:
+    """Return the finding that suggests knobs, each with the values to try first; empty: any value."""
+    sentences = [knobs.knob_named(name).sentence for name in values_of]
+    settings = [f"{name} = {' or '.join(first) or 'any'}" for name, first in values_of.items()]
+    return Finding(
+        id=f"{_SUGGESTION}{','.join(values_of)}",
+        says=reason,
+        evidence=f"possible change: {'; '.join(f'{text[:1].lower()}{text[1:]}' for text in sentences)}",
+        fix=f"try {', or '.join(settings)}",
+    )
+
+
+def after_runs(findings: Iterable[Finding], trials: Iterable[Trial]) -> tuple[Finding, ...]:
+    """Return the findings; suggestions of a setting name the values that runs have tried."""
+    tried: dict[str, dict[str, None]] = {}
+    for trial in trials:
+        for name, value in trial.configuration.items:
+            tried.setdefault(name, {})[value] = None
+    reported = []
+    for finding in findings:
+        if finding.id.startswith(_SUGGESTION):
+            fixes = [
+                f"tried: {name} = {', '.join(tried[name])}" if name in tried else f"not tried: {name}"
+                for name in finding.id.removeprefix(_SUGGESTION).split(",")
+            ]
+            finding = replace(finding, fix="; ".join(fixes))
+        reported.append(finding)
+    return tuple(reported)

@@ -13,18 +13,17 @@ from statistics import median
 from mpiric import knobs
 from mpiric.host.host import Host
 from mpiric.host.processes.early_end import after
-from mpiric.lab.recording import RECORDS, Recorded
+from mpiric.lab.directory_runs import RECORDS, Recorded
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.evidence import Verdict
 from mpiric.model.file_rules import parse_hints, parse_layouts, write_layout
 from mpiric.model.profile import Behaviour
 from mpiric.model.quoting import one_line
-from mpiric.model.run import Plan
+from mpiric.model.run import RECORDED, Plan
 from mpiric.model.storage import FileLayout
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.model.tuned import FileTimes, SymptomChange, Tuned
-from mpiric.plans.time_limits import RECORDED
 from mpiric.profile.efficiency import run_times
 from mpiric.profile.files import read_hints
 from mpiric.profile.symptoms import symptom_changes

@@ -13,8 +13,8 @@ from mpiric.host.files import is_directory
 from mpiric.host.host import Host
 from mpiric.host.processes.execution import Runner
 from mpiric.host.secrets import masked
+from mpiric.lab.directory_runs import RECORDS, read_recorded
 from mpiric.lab.lab import drive
-from mpiric.lab.recording import RECORDS, read_recorded
 from mpiric.model.errors import MpiricError
 from mpiric.model.narrator import Narrator
 from mpiric.model.quoting import sh_command
@@ -22,9 +22,9 @@ from mpiric.model.run import Plan, Run
 from mpiric.model.situation import Situation
 from mpiric.model.tuned import Tuned
 from mpiric.schedulers import installed_batch_scheduler
-from mpiric.tuning.budget import Budget
-from mpiric.tuning.store.events import read_log
-from mpiric.tuning.store.store import EVENTS, Store, TuneLog
+from mpiric.tuning.events import read_log
+from mpiric.tuning.objective import Budget
+from mpiric.tuning.store import EVENTS, Store, TuneLog
 from mpiric.workflows.fabric.bench import with_network_order, with_networks
 from mpiric.workflows.submit.array_rounds import (
     ArrayRound,
@@ -37,7 +37,7 @@ from mpiric.workflows.trials.step_markers import keep_marks
 from mpiric.workflows.tune.answer_effects import observe_answer
 from mpiric.workflows.tune.collectives import learn_collectives, with_learned
 from mpiric.workflows.tune.plan_round import budget_left, plan_round, spent_s
-from mpiric.workflows.tune.rank_orders import find_rank_orders, with_planned_orders
+from mpiric.workflows.tune.space import find_rank_orders, with_planned_orders
 from mpiric.workflows.tune.start import observe_command, open_tune, parse_request
 from mpiric.workflows.tune.state import TuneRequest, TuneState
 from mpiric.workflows.tune.write_results import write_results

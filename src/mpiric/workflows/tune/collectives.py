@@ -26,24 +26,25 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.narrator import Narrator
 from mpiric.model.policy import LIBRARY, REDUCING, UNSIZED, LearnedKey, LearnedPolicy, Measured
-from mpiric.model.run import Plan, Run
+from mpiric.model.run import BENCHMARKED, LEARNING, Plan, Run
 from mpiric.model.situation import Situation, Tuner
 from mpiric.model.trial import Phase
-from mpiric.plans.time_limits import BENCHMARKED, LEARNING
 from mpiric.statistics.sampling import Subject, SweepPoint, confirmed, learned_keys, over_sizes
-from mpiric.tuning.policy.disturbed import disturbed_points
-from mpiric.tuning.policy.flat import render_line
-from mpiric.tuning.policy.learned import read_learned, write_learned
-from mpiric.tuning.policy.merge import condense
-from mpiric.tuning.store.store import TuneLog
-from mpiric.workflows.policies.export import chooses_something
-from mpiric.workflows.policies.files import all_learned, benchmark_file, learned_file
-from mpiric.workflows.policies.tuner import obeying
+from mpiric.tuning.policy_files import disturbed_points, read_learned, render_line, write_learned
+from mpiric.tuning.policy_merge import condense
+from mpiric.tuning.store import TuneLog
+from mpiric.workflows.policies import (
+    all_learned,
+    benchmark_file,
+    chooses_something,
+    learned_file,
+    obeying,
+)
 from mpiric.workflows.sweep.explore import Measurer
 from mpiric.workflows.sweep.log import LOG, Log
 from mpiric.workflows.sweep.plan import COLLECTIVES, SweepPlan, SweepRequest, prepare_calls
 from mpiric.workflows.trials.users_lab import users_lab
-from mpiric.workflows.tune.allowances import benchmark_s, proof_shortfall
+from mpiric.workflows.tune.find_candidates import benchmark_s, proof_shortfall
 from mpiric.workflows.tune.space import requested_space
 from mpiric.workflows.tune.state import TuneState
 

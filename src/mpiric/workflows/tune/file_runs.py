@@ -23,7 +23,7 @@ from mpiric.model.storage import FileLayout, Stripes
 from mpiric.model.trial import Trial
 from mpiric.storage import Storage, read_mounts, read_storage, storages
 from mpiric.tuning.objective import TIMES
-from mpiric.workflows.trials.seeing_mounts import inputs_seen
+from mpiric.workflows.trials.users_lab import inputs_seen
 from mpiric.workflows.tune.state import TuneState
 
 DEFAULT_SHARE = "5%"  # share of the free space

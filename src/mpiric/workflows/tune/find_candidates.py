@@ -5,22 +5,28 @@ The candidates are logged at the end of the search, so that a resumed tune conti
 
 import logging
 from collections import defaultdict
+from collections.abc import Callable, Iterable
 from functools import partial
+from math import inf
 from statistics import median
 from typing import Any
 
+from mpiric.lab.judge import cores_used
+from mpiric.lab.render import render
 from mpiric.model.amount import counted
 from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Share
 from mpiric.model.run import Plan
-from mpiric.model.trial import Outcome, Phase
-from mpiric.plans.effort import EFFORTS
+from mpiric.model.situation import Situation
+from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.plans.evaluator import Evaluator
 from mpiric.plans.ranking import HEAVY_GAIN
 from mpiric.plans.search import ProofCandidate, SearchResult, estimated_share, search
-from mpiric.tuning.objective import TIMES
-from mpiric.workflows.trials.findings import findings_of
-from mpiric.workflows.tune.allowances import expected_price, proof_shortfall, search_budget
+from mpiric.plans.stages import EFFORTS
+from mpiric.statistics.claims import StoppingRule
+from mpiric.statistics.effects import UNPROMISING
+from mpiric.tuning.objective import TIMES, Budget
+from mpiric.workflows.trials.recorded_runs import findings_of
 from mpiric.workflows.tune.file_runs import begin_file_runs
 from mpiric.workflows.tune.space import fill_in_space, is_worth_a_run, last_answer, withheld
 from mpiric.workflows.tune.state import TuneState
@@ -215,3 +221,107 @@ def _render(share: Share) -> dict[str, Any]:
 
 def _read(share: dict[str, Any]) -> Share:
     return estimated_share(share["knob"], share["ratio"], share["interval"], share["runs"])
+
+
+_PROOF_SLACK = 1.5  # pairs of a typical proof, relative to the fewest pairs
+_WITH_SHARES = 3.0  # price of proved shares: a second, smaller answer, and a third of runs without a setting
+_PROOF_SHARE = 0.25  # smallest share of the budget that is kept for a proof
+_MOST_FOR_PROOF = 0.65  # largest share of the budget that is kept for a proof
+_LIKELY_SHARE = 0.4  # share kept for some pairs if a whole proof does not fit
+_BENCHMARK_SHARE = 0.25  # largest share of the budget, or of the job, for a benchmark
+
+
+def search_budget(
+    budget: Budget,
+    pair_s: Callable[[], float],
+    rule: StoppingRule,
+    *,
+    proves_shares: bool = False,
+    explores: Callable[[], bool] = lambda: False,
+    keeps: Callable[[], bool] | None = None,
+) -> Budget:
+    """Return the part of the budget that the search may spend, so that a proof still fits.
+
+    A pair of the proof takes ``pair_s()``, a run of the original and one of the best configuration so far.
+    The reserve is larger if the proof includes the share of each setting
+    (``proves_shares``), and smaller if no proof fits while knobs are left to try (``explores()``). A search
+    that is continued may spend all runs that are left, and reserves time only while ``keeps()``.
+    """
+    pairs = rule.fewest_pairs() * _PROOF_SLACK * (_WITH_SHARES if proves_shares else 1.0)
+    left_s, left_runs = budget.remaining_s, budget.remaining_runs
+
+    def proof_s() -> float:
+        if keeps is not None and not keeps():
+            return 0.0
+        if rule.clear_pairs() * pair_s() > left_s and explores():
+            return _LIKELY_SHARE * left_s
+        return min(max(pairs * pair_s(), _PROOF_SHARE * left_s), _MOST_FOR_PROOF * left_s)
+
+    if left_runs is not None and keeps is None:
+        left_runs = max(left_runs // 2, left_runs - int(2 * pairs))
+    return Budget(
+        None if budget.seconds is None else left_s,
+        left_runs,
+        clock=budget.clock,
+        reserve_s=proof_s,
+    )
+
+
+def benchmark_s(budget: Budget, run_s: float, rule: StoppingRule, job_s: float = inf) -> float:
+    """Return the time limit of a benchmark of the program's collectives, so that a proof still fits.
+
+    ``job_s`` is the time limit of the job that runs the benchmark.
+    """
+    left_s = budget.remaining_s
+    proof_s = 2 * rule.fewest_pairs() * _PROOF_SLACK * run_s
+    return max(0.0, min(_BENCHMARK_SHARE * min(left_s, job_s), left_s - proof_s))
+
+
+def proof_shortfall(budget: Budget, run_s: float, rule: StoppingRule, best_s: float = inf) -> str:
+    """Return a sentence if the budget is too small for a proof, "" otherwise.
+
+    Half of the runs take ``run_s`` (the original), half ``best_s`` (a candidate).
+    """
+    pairs, answer_s = rule.clear_pairs(), min(run_s, best_s)
+    needed_s = pairs * (run_s + answer_s)
+    runs = budget.remaining_runs
+    if runs is not None and runs < 2 * pairs + 2:
+        return f"a proof takes at least {2 * pairs} runs; give --max-runs more"
+    if needed_s * 1.3 > budget.remaining_s:
+        minutes = max(1, round(needed_s * 2.5 / 60))
+        lengths = (
+            f"of {run_s:.3g} s" if answer_s == run_s else f"of {run_s:.3g} and of {answer_s:.3g} s by turns"
+        )
+        return (
+            f"a proof takes at least {2 * pairs} runs {lengths}: "
+            f"give a --budget of about {minutes}m, a smaller input, or a lower --confidence"
+        )
+    return ""
+
+
+_UNPROMISING_TRIED = 5  # usual number of unpromising values that are tried
+_CONFIRMING = 4  # usual number of further runs of the search
+
+
+def core_hours(trials: Iterable[Trial], situation: Situation) -> float:
+    """Return the core-hours of runs, on the cores of the unchanged command."""
+    return sum(trial.wall_s for trial in trials) * _cores(situation) / 3600
+
+
+def expected_price(state: TuneState) -> str:
+    """Return a sentence on the usual number of further runs and core-hours; "" without a knob to try."""
+    values = [
+        dimension.score >= UNPROMISING for dimension in state.space.dimensions for _ in dimension.values
+    ]
+    if not values:
+        return ""
+    searched = values.count(True) + min(values.count(False), _UNPROMISING_TRIED) + _CONFIRMING
+    runs = searched + 2 * state.request.rule.clear_pairs()
+    fit = state.budget.runs_that_fit(max(state.run_s, 1e-3))
+    limited = " (the budget ends it there)" if fit < runs else ""
+    hours = min(runs, fit) * state.run_s * _cores(state.situation) / 3600
+    return f"expected: about {counted(min(runs, fit), 'more run')}, {hours:.2g} core-hours{limited}"
+
+
+def _cores(situation: Situation) -> int:
+    return cores_used(render(Configuration(), situation), situation, ())

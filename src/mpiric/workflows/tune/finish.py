@@ -22,13 +22,12 @@ from mpiric.model.evidence import Verdict
 from mpiric.model.marks import MarkPair
 from mpiric.model.quoting import one_line
 from mpiric.model.recipe import WholeCheck, WholeVerdict
-from mpiric.model.run import Plan, Run
+from mpiric.model.run import COMPLETE, Plan, Run
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.outputs.digest import file_digest
 from mpiric.outputs.equivalence import NONE_ACCEPTED, AcceptedDifferences, learn
 from mpiric.outputs.files import by_key, differ_in_times_alone, files_in, is_text
-from mpiric.plans.time_limits import COMPLETE
-from mpiric.tuning.marks.later_pace import UNREACHED, against_forecast, pace_of
+from mpiric.tuning.mark_split import UNREACHED, against_forecast, pace_of
 from mpiric.tuning.objective import Objective
 from mpiric.workflows.tune.state import TuneState
 

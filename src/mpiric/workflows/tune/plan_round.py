@@ -25,12 +25,12 @@ from mpiric.model.run import Run
 from mpiric.model.situation import Situation
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.statistics.blocks import deal, levelled
-from mpiric.tuning.budget import Budget
-from mpiric.tuning.store.store import TuneLog
+from mpiric.tuning.objective import Budget
+from mpiric.tuning.store import TuneLog
 from mpiric.workflows.submit.array_rounds import ArrayRound
 from mpiric.workflows.tune.find_candidates import find_candidates, look_at_knobs
-from mpiric.workflows.tune.prove_best import prove_best
 from mpiric.workflows.tune.state import TuneState
+from mpiric.workflows.tune.tune import prove_best
 
 _SEARCH_ROUNDS = 4  # number of rounds of the search; each waits in the queue
 _MOST_ROUNDS = 12

@@ -15,12 +15,11 @@ from mpiric import knobs, mpis
 from mpiric.host.files import is_file
 from mpiric.host.host import Host
 from mpiric.host.processes.execution import Runner
-from mpiric.lab.disputes import remove_rejected, withdraw_rejections
-from mpiric.lab.failures import failure_cause_of
+from mpiric.lab.directory_runs import RECORDS, keep_small
+from mpiric.lab.failures import failure_cause_of, remove_rejected, withdraw_rejections
 from mpiric.lab.judge import OUTPUTS, Judge
 from mpiric.lab.lab import Lab, LoggedTrials
 from mpiric.lab.probes import BetweenMarkers, FileTime
-from mpiric.lab.recording import RECORDS, keep_small
 from mpiric.launchers import parse_command, with_parameters
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, NotFoundError, ProgramFailedError
@@ -30,17 +29,16 @@ from mpiric.model.parameter import substitute
 from mpiric.model.run import Plan, Run
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.schedulers import JOBS
-from mpiric.tuning.budget import Budget
-from mpiric.tuning.store.events import TuneEvents, read_log
-from mpiric.tuning.store.store import EVENTS, Store, TuneLog
+from mpiric.tuning.events import TuneEvents, read_log
+from mpiric.tuning.objective import Budget
+from mpiric.tuning.store import EVENTS, Store, TuneLog
 from mpiric.workflows.launch.fingerprints import job_identity, program_name
 from mpiric.workflows.launch.node_leftovers import cleaned_nodes
 from mpiric.workflows.launch.parse_job import ParsedJob, parse_job
-from mpiric.workflows.trials.learn_marks import WHOLE_RUNS, MarkOptions
 from mpiric.workflows.trials.observe import Observing, observe, program_failed
 from mpiric.workflows.trials.recorded_runs import recorder_for, runtime_with_marks
-from mpiric.workflows.trials.seeing_mounts import inputs_seen, trial_directories
-from mpiric.workflows.trials.step_markers import keep_marks, kept_marks
+from mpiric.workflows.trials.step_markers import WHOLE_RUNS, MarkOptions, keep_marks, kept_marks
+from mpiric.workflows.trials.users_lab import inputs_seen, trial_directories
 from mpiric.workflows.tune.file_runs import layout_refusal
 from mpiric.workflows.tune.space import check_names
 from mpiric.workflows.tune.state import TuneRequest, TuneState

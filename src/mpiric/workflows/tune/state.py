@@ -6,8 +6,8 @@ from math import inf
 from pathlib import Path
 
 from mpiric.host.isolation.working_copies import WorkingCopies
+from mpiric.lab.directory_runs import Recorded
 from mpiric.lab.lab import Lab, LoggedTrials
-from mpiric.lab.recording import Recorded
 from mpiric.model.batch import Spread
 from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
@@ -18,14 +18,13 @@ from mpiric.model.recipe import WholeCheck
 from mpiric.model.situation import Allowed, Situation
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.model.tuned import CannotMatter
-from mpiric.plans.effort import NORMAL, Effort
 from mpiric.plans.search import ProofCandidate
+from mpiric.plans.stages import NORMAL, Effort
+from mpiric.statistics.claims import StoppingRule
 from mpiric.statistics.space import SearchSpace
-from mpiric.statistics.stopping_rule import StoppingRule
-from mpiric.tuning.budget import Budget
-from mpiric.tuning.marks.choice import NamedMark
-from mpiric.tuning.objective import Objective
-from mpiric.tuning.store.store import TuneLog
+from mpiric.tuning.mark_choice import NamedMark
+from mpiric.tuning.objective import Budget, Objective
+from mpiric.tuning.store import TuneLog
 from mpiric.workflows.trials.step_markers import StepMarkers
 
 

@@ -1,8 +1,7 @@
 import pytest
 from tests.support.explored_jobs import end, job
 
-from mpiric.tuning.explore.evidence import assign
-from mpiric.tuning.explore.ledger import UNPAIRED, Side
+from mpiric.tuning.exploration import UNPAIRED, Side, assign
 
 
 @pytest.mark.parametrize("coin", list(Side))

@@ -5,8 +5,7 @@ import pytest
 from tests.support.explored_jobs import PAIR, block, end, job
 
 from mpiric.model.evidence import Verdict
-from mpiric.tuning.explore.evidence import explored, failure
-from mpiric.tuning.explore.ledger import UNPAIRED, Over, Side
+from mpiric.tuning.exploration import UNPAIRED, Over, Side, explored, failure
 
 ORIGINAL, RECIPE = end(0.05), end(0.04)
 

@@ -6,9 +6,9 @@ import pytest
 from tests.support.explored_jobs import PAIR, end, job
 
 from mpiric.model.errors import MpiricError
-from mpiric.tuning.explore.ledger import VERSION, Side, begun_fields, end_fields, read_ledger
-from mpiric.tuning.store.events import read_log
-from mpiric.tuning.store.store import EVENTS, Store
+from mpiric.tuning.events import read_log
+from mpiric.tuning.exploration import VERSION, Side, begun_fields, end_fields, read_ledger
+from mpiric.tuning.store import EVENTS, Store
 
 SPEC = Path(__file__).parents[4] / "spec/formats/explore.md"
 META = {"ledger": VERSION, "mark": PAIR.option, "on_rank_0_alone": False, "command": ["srun", "app"]}

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.support.paces import key, key_pace, run_pace, steps
 
 from mpiric.model.pace import RankPace, RunPace
-from mpiric.tuning.marks.choice import (
+from mpiric.tuning.mark_choice import (
     at_any_size,
     choose_key,
     is_collective,

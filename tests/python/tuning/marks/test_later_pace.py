@@ -4,7 +4,7 @@ import pytest
 from tests.support.paces import key, key_pace, run_pace, steps
 
 from mpiric.model.marks import MarkPair
-from mpiric.tuning.marks.later_pace import against_forecast, per_mark_s, step_change
+from mpiric.tuning.mark_split import against_forecast, per_mark_s, step_change
 
 PAIR = MarkPair(key("MPI_Allreduce", "lmp+0x48f2", ranks=4), 100, 200)
 

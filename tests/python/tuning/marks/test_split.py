@@ -7,7 +7,7 @@ from tests.support.paces import key
 from mpiric.model.marks import MarkPair
 from mpiric.model.trial import Split
 from mpiric.profile.marks import read_first_rank, read_marks
-from mpiric.tuning.marks.split import (
+from mpiric.tuning.mark_split import (
     forecast_s,
     gain_of_longer,
     marks_of,

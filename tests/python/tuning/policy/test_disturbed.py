@@ -4,8 +4,8 @@ import pytest
 
 from mpiric.model.policy import LIBRARY, LearnedKey, LearnedPolicy, Measured, Shape
 from mpiric.statistics.sampling import Subject, SweepPoint, learned_keys
-from mpiric.tuning.policy.disturbed import disturbed_points, undisturbed
-from mpiric.tuning.policy.merge import condense
+from mpiric.tuning.policy_files import disturbed_points, undisturbed
+from mpiric.tuning.policy_merge import condense
 
 TICK_S = 0.004
 FOUR = Shape(4, 4, 1)

@@ -19,9 +19,15 @@ from mpiric.model.policy import (
     Span,
     order_of,
 )
-from mpiric.tuning.policy.flat import parse_flat, render_flat
-from mpiric.tuning.policy.learned import parse_learned, read_learned, render_learned, write_learned
-from mpiric.tuning.policy.merge import condense, first_decided, merge
+from mpiric.tuning.policy_files import (
+    parse_flat,
+    parse_learned,
+    read_learned,
+    render_flat,
+    render_learned,
+    write_learned,
+)
+from mpiric.tuning.policy_merge import condense, first_decided, merge
 
 SPEC = Path(__file__).parents[4] / "spec" / "formats"
 EIGHT = Shape(8, 4, 2)

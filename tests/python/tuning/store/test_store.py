@@ -12,8 +12,7 @@ import pytest
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, NoRoomError, NotFoundError
 from mpiric.model.trial import Outcome, Phase, Split, Trial
-from mpiric.tuning.store.lock import Lock
-from mpiric.tuning.store.store import Store, default_store
+from mpiric.tuning.store import Lock, Store, default_store
 
 COMMAND = ("mpirun", "-n", "2", "lmp")
 
@@ -166,7 +165,7 @@ _FILL = """
 import resource, signal, sys
 from pathlib import Path
 from mpiric.model.errors import NoRoomError
-from mpiric.tuning.store.store import Store
+from mpiric.tuning.store import Store
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 tune = Store(Path({root!r})).create("lmp", "job", ("lmp",))
 resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))  # the disk ends in the middle of a line
@@ -193,7 +192,7 @@ def test_a_disk_that_fills_up_leaves_only_whole_lines(tmp_path: Path) -> None:
 
 _WRITE_FOR_EVER = """
 from pathlib import Path
-from mpiric.tuning.store.store import Store
+from mpiric.tuning.store import Store
 tune = Store(Path({root!r})).create("lmp", "job", ("lmp",))
 print("ready", flush=True)
 while True:
@@ -261,7 +260,7 @@ _CONTEND = """
 import sys
 from pathlib import Path
 from mpiric.model.errors import MpiricError
-from mpiric.tuning.store.store import Store
+from mpiric.tuning.store import Store
 try:
     log = Store(Path({root!r})).resume(Path({path!r}))
 except MpiricError:

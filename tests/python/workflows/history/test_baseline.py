@@ -5,7 +5,7 @@ from pathlib import Path
 
 from mpiric.model.configuration import Configuration
 from mpiric.model.trial import Outcome, Phase, Trial
-from mpiric.tuning.store.store import Store
+from mpiric.tuning.store import Store
 from mpiric.workflows.history.baseline import AgainstRequest, baseline_of
 
 LARGER, ANSWER = Configuration.of({"binding": "core", "malloc": "x"}), Configuration.of({"binding": "core"})

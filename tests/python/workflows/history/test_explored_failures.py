@@ -5,8 +5,7 @@ from pathlib import Path
 
 from tests.support.explored_jobs import PAIR, end, job
 
-from mpiric.tuning.explore.evidence import explored
-from mpiric.tuning.explore.ledger import Ledger, Side
+from mpiric.tuning.exploration import Ledger, Side, explored
 from mpiric.workflows.history.explored import ExploredSeries, explored_json, explored_lines
 
 FAILED = replace(end(status=132), cause="an instruction is missing; compile it here")

@@ -13,7 +13,7 @@ from mpiric.model.trial import Execution, Outcome
 from mpiric.statistics.sampling import Subject, SweepPoint
 from mpiric.workflows.fabric.bench import probe_route
 from mpiric.workflows.launch.node_leftovers import cleaned_nodes
-from mpiric.workflows.sweep.launch import measure_points
+from mpiric.workflows.sweep.explore import measure_points
 from mpiric.workflows.sweep.plan import SweepPlan, SweepRequest
 from mpiric.workflows.trials import users_lab
 

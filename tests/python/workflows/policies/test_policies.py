@@ -15,17 +15,19 @@ from mpiric.model.knob import Try
 from mpiric.model.policy import Line, Policy, Span
 from mpiric.model.recipe import Fingerprint, Recipe
 from mpiric.model.situation import Allowed, Tuner
-from mpiric.tuning.policy.flat import parse_flat
+from mpiric.tuning.policy_files import parse_flat
 from mpiric.tuning.recipe import parse_recipe, render_recipe
-from mpiric.workflows.policies.files import (
+from mpiric.workflows.policies import (
     check_mpi,
     check_writable,
+    exporting,
     lay_out,
+    parse_share,
     read_policy,
     site_name,
     site_policy,
+    with_policy,
 )
-from mpiric.workflows.policies.tuner import exporting, parse_share, with_policy
 
 SPEC = Path(__file__).parents[4] / "spec" / "formats"
 HERE = situation(next(library for library in MPIS if library.label == "mpich-5.0.2"))

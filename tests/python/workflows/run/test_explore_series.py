@@ -7,8 +7,7 @@ import pytest
 from tests.support.replay_host import ReplayHost
 
 from mpiric.model.errors import MpiricError
-from mpiric.tuning.explore.evidence import Assignment
-from mpiric.tuning.explore.ledger import Side, begun_fields
+from mpiric.tuning.exploration import Assignment, Side, begun_fields
 from mpiric.workflows.run import explore_series
 from mpiric.workflows.run.explore_series import (
     beginning_job,

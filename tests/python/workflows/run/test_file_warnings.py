@@ -7,7 +7,7 @@ from tests.support.situations import situation
 from tests.support.written_files import lustre, writing
 
 from mpiric.model.configuration import Configuration
-from mpiric.workflows.run.file_settings import file_warnings
+from mpiric.workflows.run.collectives import file_warnings
 
 
 class Files:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mpiric.workflows.run.file_settings import files_that_stay
+from mpiric.workflows.run.collectives import files_that_stay
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from tests.support.written_files import lustre, writing
 
 from mpiric.model.configuration import Configuration
 from mpiric.model.situation import Tuner
-from mpiric.workflows.run.file_settings import settable
+from mpiric.workflows.run.collectives import settable
 
 SIEVING = "romio_cb_write=disable"
 

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 import pytest
 from tests.support.explored_jobs import PAIR, end, job
 
-from mpiric.tuning.explore.ledger import UNPAIRED, Ledger, Side
+from mpiric.tuning.exploration import UNPAIRED, Ledger, Side
 from mpiric.workflows.run import explore
 
 APPLIED = SimpleNamespace(recipe=SimpleNamespace(evidence=SimpleNamespace(ratio=1.4, high=1.5)))

@@ -11,9 +11,9 @@ from mpiric.lab.lab import drive
 from mpiric.model.policy import LearnedKey, LearnedPolicy, Measured, Shape
 from mpiric.model.run import Plan
 from mpiric.statistics.sampling import Subject, SweepPoint
-from mpiric.workflows.policies.export import export_policy
+from mpiric.workflows.policies import export_policy
 from mpiric.workflows.sweep import check_export
-from mpiric.workflows.sweep.launch import LaunchResult
+from mpiric.workflows.sweep.explore import LaunchResult
 from mpiric.workflows.sweep.log import Log
 from mpiric.workflows.sweep.plan import SweepPlan, SweepRequest
 

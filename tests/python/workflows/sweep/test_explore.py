@@ -15,14 +15,12 @@ from mpiric.model.run import Plan, Run
 from mpiric.model.trial import Trial
 from mpiric.statistics.sampling import Subject, SweepPoint
 from mpiric.workflows.sweep import explore as sweep_explore
-from mpiric.workflows.sweep import launch as sweep_launch
+from mpiric.workflows.sweep import explore as sweep_launch
 from mpiric.workflows.sweep import sweep
 from mpiric.workflows.sweep.estimate import Costs
-from mpiric.workflows.sweep.explore import Measurer, measure
-from mpiric.workflows.sweep.launch import LaunchResult, launches
+from mpiric.workflows.sweep.explore import LaunchResult, Measurer, launches, measure
 from mpiric.workflows.sweep.log import Log
-from mpiric.workflows.sweep.plan import SweepPlan, SweepRequest
-from mpiric.workflows.sweep.probe import LaunchFailedError
+from mpiric.workflows.sweep.plan import LaunchFailedError, SweepPlan, SweepRequest
 
 FOUR = Shape(4, 2, 2)
 BCAST, REDUCE = Subject("bcast", FOUR), Subject("reduce", FOUR)

@@ -13,14 +13,14 @@ from mpiric.model.errors import MpiricError, NoRoomError
 from mpiric.model.policy import COLLECTIVES, LearnedKey, LearnedPolicy, Measured, Shape
 from mpiric.model.run import Plan
 from mpiric.statistics.sampling import Subject, SweepPoint
-from mpiric.tuning.policy.learned import read_learned
-from mpiric.tuning.store.lock import Lock
-from mpiric.workflows.policies.export import of_library
+from mpiric.tuning.policy_files import read_learned
+from mpiric.tuning.store import Lock
+from mpiric.workflows.policies import of_library
 from mpiric.workflows.submit.array_rounds import ArrayRound
 from mpiric.workflows.sweep import explore as sweep_explore
 from mpiric.workflows.sweep import plan as sweep_plan
 from mpiric.workflows.sweep import sweep
-from mpiric.workflows.sweep.launch import LaunchResult
+from mpiric.workflows.sweep.explore import LaunchResult
 from mpiric.workflows.sweep.log import Log
 from mpiric.workflows.sweep.plan import COLLECTIVES as SWEPT
 from mpiric.workflows.sweep.plan import GROUPS, NONBLOCKING, USUAL, SweepPlan, SweepRequest, calls_of

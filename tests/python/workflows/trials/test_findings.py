@@ -7,7 +7,7 @@ from tests.support.situations import BY_LABEL, situation
 from mpiric.model.configuration import Configuration
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.statistics.space import Dimension, SearchSpace
-from mpiric.workflows.trials.findings import after_runs, findings_of
+from mpiric.workflows.trials.recorded_runs import after_runs, findings_of
 
 CASE = situation(BY_LABEL["mpich-5.0.2"])  # unbound ranks: binding promises most
 

@@ -9,7 +9,7 @@ from tests.support.scripted_runner import FAILS, INTERRUPTED, Behaviour
 
 from mpiric.host.host import Elf
 from mpiric.host.installation import native
-from mpiric.lab import recording
+from mpiric.lab import directory_runs
 from mpiric.model.errors import ProgramFailedError
 from mpiric.model.trial import Outcome, Phase
 
@@ -114,8 +114,8 @@ def test_of_large_records_the_last_ones_are_kept(tmp_path, monkeypatch):
         directory = tmp_path / f"original-{number}"
         directory.mkdir()
         (directory / "record.mpiric").write_bytes(bytes(1000))
-    monkeypatch.setattr(recording, "_KEPT_BYTES", 2500)
-    recording.keep_small(tmp_path)
+    monkeypatch.setattr(directory_runs, "_KEPT_BYTES", 2500)
+    directory_runs.keep_small(tmp_path)
     assert len(list(tmp_path.iterdir())) == 2
 
 

@@ -12,9 +12,9 @@ from tests.support.situations import MPIS, machine, situation
 
 from mpiric.host.isolation.working_copies import TrialDirectory
 from mpiric.host.processes.overlay_mount import OverlayMount
+from mpiric.lab.directory_runs import Recorded
 from mpiric.lab.judge import Judge
 from mpiric.lab.lab import Lab
-from mpiric.lab.recording import Recorded
 from mpiric.launchers import parse_command
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
@@ -22,9 +22,9 @@ from mpiric.model.run import Run
 from mpiric.model.trial import Outcome, Phase
 from mpiric.profile.analyse import analyse
 from mpiric.tuning.objective import Objective
-from mpiric.tuning.store.store import Store
+from mpiric.tuning.store import Store
 from mpiric.workflows.launch.parse_job import ParsedJob
-from mpiric.workflows.trials.seeing_mounts import inputs_seen, sees_mounts
+from mpiric.workflows.trials.users_lab import inputs_seen, sees_mounts
 
 
 def parsed(line: str, dialect: str = "hydra", nodes: int = 1) -> ParsedJob:

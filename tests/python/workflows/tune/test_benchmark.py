@@ -19,11 +19,11 @@ from mpiric.model.narrator import Silence
 from mpiric.model.policy import LIBRARY, LearnedKey, LearnedPolicy, Measured, Shape
 from mpiric.model.run import Plan
 from mpiric.model.situation import Allowed, Situation, Tuner
-from mpiric.tuning.policy.learned import read_learned, write_learned
-from mpiric.tuning.policy.merge import condense
-from mpiric.tuning.store.store import Store, TuneLog
-from mpiric.workflows.policies.files import all_learned, benchmark_file, learned_file, origins
-from mpiric.workflows.sweep import launch as sweep_launch
+from mpiric.tuning.policy_files import read_learned, write_learned
+from mpiric.tuning.policy_merge import condense
+from mpiric.tuning.store import Store, TuneLog
+from mpiric.workflows.policies import all_learned, benchmark_file, learned_file, origins
+from mpiric.workflows.sweep import explore as sweep_launch
 from mpiric.workflows.sweep import plan as sweep_plan
 from mpiric.workflows.tune.collectives import benchmark_remaining, that_matter, undecided
 

@@ -13,9 +13,9 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.run import Run
 from mpiric.model.trial import Outcome, Phase
-from mpiric.plans.effort import EFFORTS
+from mpiric.plans.stages import EFFORTS
 from mpiric.statistics.blocks import deal
-from mpiric.tuning.budget import Budget
+from mpiric.tuning.objective import Budget
 from mpiric.workflows.tune import plan_round as module
 from mpiric.workflows.tune.plan_round import Lookahead, RoundFull
 

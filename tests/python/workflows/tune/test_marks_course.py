@@ -13,7 +13,7 @@ from mpiric.model.evidence import Verdict
 from mpiric.model.recipe import WholeCheck
 from mpiric.model.trial import Outcome, Phase
 from mpiric.report.tuned_json import tuned_json
-from mpiric.tuning.marks.choice import parse_mark
+from mpiric.tuning.mark_choice import parse_mark
 from mpiric.tuning.objective import parse_objective
 from mpiric.tuning.recipe import read_recipe
 from mpiric.workflows.trials import find_marks

@@ -7,7 +7,7 @@ import pytest
 from tests.support.behaviours import ALLREDUCE, CHURN, COMPUTES, HALO, behaviour, doing
 from tests.support.situations import situation
 
-from mpiric.tuning.store.store import Store
+from mpiric.tuning.store import Store
 from mpiric.workflows.tune.space import SPACE, in_order, program_class, requested_space
 from mpiric.workflows.tune.state import TuneRequest
 

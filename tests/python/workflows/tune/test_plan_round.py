@@ -2,7 +2,7 @@ from pathlib import Path
 
 from mpiric.model.configuration import Configuration
 from mpiric.model.trial import Outcome, Phase, Trial
-from mpiric.tuning.store.store import Store
+from mpiric.tuning.store import Store
 from mpiric.workflows.tune.plan_round import spent_s
 
 

@@ -13,12 +13,12 @@ from mpiric.launchers import dialects
 from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Verdict
 from mpiric.model.trial import Outcome, Phase
-from mpiric.plans.effort import EFFORTS
+from mpiric.plans.stages import EFFORTS
 from mpiric.tuning.objective import parse_objective
 from mpiric.tuning.recipe import read_recipe
 from mpiric.workflows.tune import tune as tune_module
 from mpiric.workflows.tune.find_candidates import look_at_knobs
-from mpiric.workflows.tune.prove_best import units_of
+from mpiric.workflows.tune.tune import units_of
 
 BOUND = Configuration.of({"binding": "core"})
 LUCKY = Configuration.of({"binding": "core", "malloc": "keep-memory"})

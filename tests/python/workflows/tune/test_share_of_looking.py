@@ -9,8 +9,8 @@ from tests.support.stepping_runner import SteppingRunner
 
 from mpiric.model.configuration import Configuration
 from mpiric.model.trial import Outcome, Phase, Trial
-from mpiric.tuning.marks.window import MarkWindow
-from mpiric.workflows.trials import learn_marks
+from mpiric.tuning.mark_split import MarkWindow
+from mpiric.workflows.trials import step_markers
 
 FASTER = {"binding": Behaviour(0.7)}
 
@@ -38,11 +38,11 @@ def test_a_slow_start_up_leaves_runs_to_the_search(tune, start_s, count):
 @pytest.mark.parametrize(("budget_s", "ends_s"), [(25.0, 4.0), (600.0, 60.0)])
 def test_the_look_at_a_drifting_pace_ends_with_its_share_of_the_budget(monkeypatch, budget_s, ends_s):
     now = SimpleNamespace(s=0.0)
-    monkeypatch.setattr(learn_marks, "time", SimpleNamespace(monotonic=lambda: now.s))
+    monkeypatch.setattr(step_markers, "time", SimpleNamespace(monotonic=lambda: now.s))
     drifting = SimpleNamespace(window=SimpleNamespace(growth=0.5), choice=SimpleNamespace(key="steps"))
-    monkeypatch.setattr(learn_marks._Watch, "proposal", lambda *_, **__: drifting)
+    monkeypatch.setattr(step_markers._Watch, "proposal", lambda *_, **__: drifting)
     output = SimpleNamespace(look=lambda: None)
-    watch = learn_marks._Watch(None, output, learn_marks.MarkOptions(budget_s), now.s)
+    watch = step_markers._Watch(None, output, step_markers.MarkOptions(budget_s), now.s)
     while not watch.will_do():
         now.s += 0.5
     assert now.s == ends_s
@@ -63,7 +63,7 @@ def test_whole_runs_of_the_original_leave_runs_to_the_search(tune, run_s, count)
 )
 def test_a_run_to_the_mark_that_is_most_of_the_run_saves_nothing(last_s, wall_s, came_early, is_most):
     trial = Trial(Configuration(), Phase.RECORD, Outcome.OK, wall_s, came_early=came_early)
-    assert learn_marks.is_most_of(MarkWindow(10, 20, last_s / 2, last_s), trial) is is_most
+    assert step_markers.is_most_of(MarkWindow(10, 20, last_s / 2, last_s), trial) is is_most
 
 
 class CompilesFirst(SteppingRunner):

@@ -8,7 +8,7 @@ from tests.support.situations import BY_LABEL, situation
 from mpiric import mpis
 from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Evidence, Share, Verdict
-from mpiric.workflows.tune.site_defaults import write_site
+from mpiric.workflows.tune.write_results import write_site
 
 
 def proved(configuration: Configuration, **shown: bool) -> Evidence:

@@ -11,8 +11,8 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.errors import ProgramFailedError
 from mpiric.model.evidence import Verdict
 from mpiric.model.trial import Outcome, Phase
+from mpiric.tuning.events import read_log
 from mpiric.tuning.recipe import read_recipe
-from mpiric.tuning.store.events import read_log
 
 BOUND = Configuration.of({"binding": "core"})
 OTHER_OUTPUT = Behaviour(0.5, stdout="energy -13.5000\n")

@@ -8,7 +8,7 @@ from tests.support.scripted_runner import Behaviour
 
 from mpiric.model.evidence import Verdict
 from mpiric.model.trial import Phase
-from mpiric.tuning.store.store import Store
+from mpiric.tuning.store import Store
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from mpiric.outputs.not_a_number import NanWatch, first_nan
+from mpiric.outputs.digest import NanWatch, first_nan
 from mpiric.workflows.tune.finish import WholeOutput, whole_disagreement
 
 

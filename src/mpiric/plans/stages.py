@@ -1,21 +1,59 @@
-"""Stages of the search: screening, then model-based exploration.
+"""Stages of the search: screening, model-based exploration, slimming.
 
 Screening tries one setting after the other on top of the best point so far. Exploration runs the point with
-the largest expected improvement, given all runs so far.
+the largest expected improvement, given all runs so far. Slimming removes the settings of the best point that
+do not seem to contribute. `Effort` is the number of runs that they spend on small gains.
+
+Slimming. A setting with an estimated contribution below half of the minimum effect is dropped without a run. If the
+estimate is doubtful, or the configuration never ran without the setting, the configuration runs with and
+without it in turn until the estimate is certain. Settings that are still doubtful after the allowed runs are
+dropped as well. If the budget ends before, they are dropped if their estimated contribution is small.
+
+In the end, unless the proof is to decide about each setting, small contributions are dropped that are not
+shown with a confidence of 95 %: the best of many configurations owes a part of its lead to chance.
 """
 
 from collections import Counter
+from contextlib import suppress
 from itertools import product
 from math import prod
 from random import Random
 
+from mpiric.model.dataclass import dataclass
 from mpiric.model.run import Plan
 from mpiric.model.trial import Outcome
-from mpiric.plans.effort import Effort
-from mpiric.plans.evaluator import Evaluator
-from mpiric.plans.ranking import live_levels, only_live, rank
+from mpiric.plans.evaluator import Evaluator, OutOfBudgetError
+from mpiric.plans.ranking import (
+    SHOWN,
+    accepted_loss,
+    contributions,
+    live_levels,
+    only_live,
+    rank,
+    without_heavy,
+)
 from mpiric.statistics.effects import UNPROMISING, expected_improvement
 from mpiric.statistics.space import Point, with_level
+
+
+@dataclass(frozen=True)
+class Effort:
+    """Thresholds of the search and of the proof."""
+
+    worth: float  # least expected gain of a run, relative to the minimum effect of the proof
+    patience: int  # successive steps without a run of that gain after which the search ends
+    looks: int  # runs of a comparison that decides whether a setting stays in the answer
+    proves_shares: bool = False  # the contribution of each setting is proved, not only estimated
+
+
+EFFORTS = {
+    # The proof does not call a gain below half of the minimum effect, so that a run for it is wasted.
+    "quick": Effort(worth=1.0, patience=1, looks=1),
+    "normal": Effort(worth=0.5, patience=3, looks=2),
+    "thorough": Effort(worth=0.1, patience=4, looks=8, proves_shares=True),
+}
+NORMAL = EFFORTS["normal"]
+
 
 _SHARE = 0.7  # share of the runs for screening; the others are for combinations
 _FRUITLESS = 5  # number of successive unpromising settings without a gain after which screening ends
@@ -140,3 +178,72 @@ def _candidates(evaluator: Evaluator, seed: int, step: int) -> list[Point]:
         points[tuple(crossed)] = None
     reduced = dict.fromkeys(only_live(point, levels) for point in points)
     return [point for point in reduced if evaluator.may_work(point)]
+
+
+_UNSHOWN = 1.64  # standard deviations of a one-sided 95 % limit
+_SMALL = 0.06  # larger contributions to the logarithm of the objective are not dropped without a run
+_FAR = 6.0  # standard deviations beyond which one disturbed run cannot make a setting look useful
+
+
+def slim(evaluator: Evaluator, effort: Effort, effect: float) -> Plan[None]:
+    """Store the smallest configuration that is as fast as the best in ``evaluator.minimal``."""
+    evaluator.begin_choosing()
+    ranked = without_heavy(evaluator, rank(evaluator))
+    if not ranked or not any(ranked[0].point):
+        return
+    point, looks, has_budget = ranked[0].point, Counter[int](), True
+    while sum(map(bool, point)) > 1:
+        without = {
+            setting: with_level(point, setting.factor, 0)
+            for setting in reversed(contributions(evaluator, point))
+        }
+        settings = [setting for setting, smaller in without.items() if evaluator.may_work(smaller)]
+        idle = next((setting for setting in settings if setting.mean < effect / 2), None)
+        unsure = next(
+            (
+                setting
+                for setting in settings
+                if looks[setting.factor] < 2 * effort.looks and has_budget
+                if not setting.is_evident
+                or (setting.mean < _FAR * setting.deviation and not evaluator.runs_of(without[setting]))
+            ),
+            None,
+        )
+        if idle is None and unsure is None:
+            most_lost = accepted_loss(evaluator, point)
+            idle = next(
+                (
+                    setting
+                    for setting in settings
+                    if setting.is_doubtful
+                    and (looks[setting.factor] == 2 * effort.looks or setting.mean <= most_lost)
+                ),
+                None,
+            )
+        if idle is not None:
+            point = without[idle]
+        elif unsure is not None:
+            try:
+                yield from evaluator.run(min(without[unsure], point, key=evaluator.runs_of))
+            except OutOfBudgetError:
+                has_budget = False
+                continue
+            looks[unsure.factor] += 1
+            if not evaluator.may_work(point):
+                return
+        else:
+            break
+    while sum(map(bool, point)) > 1 and not effort.proves_shares:
+        unshown = [
+            setting
+            for setting in contributions(evaluator, point)
+            if setting.mean <= min(_SMALL, SHOWN + _UNSHOWN * setting.deviation)
+            and evaluator.may_work(with_level(point, setting.factor, 0))
+        ]
+        if not unshown:
+            break
+        point = with_level(point, min(unshown, key=lambda setting: setting.mean).factor, 0)
+    if not evaluator.runs_of(point):
+        with suppress(OutOfBudgetError):
+            yield from evaluator.run(point)
+    evaluator.minimal = point if evaluator.may_work(point) else None

@@ -3,6 +3,8 @@
 ``<store>/<time>-<program>-<random>/events.jsonl`` has one event per line, each written by one write() in
 append mode and flushed to the disk. A line cut short by kill -9 or a full disk is skipped by the reader and
 does not affect other lines. No database: such files are safe on NFS and Lustre, and readable with less.
+
+The lock of a directory is a file with host and process, created by link(): NFS and Lustre may have no flock.
 """
 
 import errno
@@ -11,6 +13,7 @@ import logging
 import os
 import re
 import secrets
+import socket
 import stat
 from collections.abc import Mapping
 from contextlib import suppress
@@ -18,21 +21,136 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from mpiric.host.files import is_file
-from mpiric.host.owned_files import open_directory, open_own
+from mpiric.host.owned_files import open_directory, open_new, open_own
 from mpiric.host.secrets import masked
 from mpiric.host.user_directories import user_directory_or_passwd
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, NoRoomError, NotFoundError
 from mpiric.model.evidence import Verdict
+from mpiric.model.json_text import parse_json
 from mpiric.model.trial import Trial
-from mpiric.tuning.store.events import TuneEvents, read_log, trial_to_json
-from mpiric.tuning.store.lock import Lock
+from mpiric.tuning.events import TuneEvents, read_log, trial_to_json
 
 LOG = logging.getLogger(__package__)
 EVENTS = "events.jsonl"
 _GROUP_AND_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+# Set in a job of `--submit`: a name that one running job has at a time. A job whose name is a prefix of
+# another's runs only after that one has ended.
+_SUBMISSION = "MPIRIC_SUBMISSION"
+_LONGEST_LOCK = 1 << 16
+
+
+class Lock:
+    """Lock of a directory, held from `take` to `release`."""
+
+    def __init__(self, path: Path, text: str) -> None:
+        self._path = path
+        self._text = text
+
+    @staticmethod
+    def take(path: Path) -> "Lock":
+        """Take the lock, also from a dead process of this host. Raises MpiricError if it is held."""
+        owner = {"host": socket.gethostname(), "pid": os.getpid(), "started": process_started(os.getpid())}
+        owner["submission"] = os.environ.get(_SUBMISSION, "")
+        text = json.dumps({**owner, "token": secrets.token_hex(8)})
+        for _ in range(5):
+            if _create_lock(path, text):
+                return Lock(path, text)
+            if holder := Lock.holder(path):
+                raise MpiricError(
+                    f"another mpiric works on {path.parent} ({holder})",
+                    hint=f"if that process has certainly ended, delete {path}",
+                )
+            _remove_dead_lock(path)
+        raise MpiricError(
+            f"cannot take the lock {path}: other processes take it at the same time", hint="try again"
+        )
+
+    @staticmethod
+    def holder(path: Path) -> str:
+        """Return the host and process that hold the lock; "" if there is none or it has ended.
+
+        A process of another host cannot be checked, so that it counts as running, unless it belongs to a job
+        that the scheduler has restarted on this host.
+        """
+        text = _read_lock(path)
+        if text is None:
+            return ""
+        try:
+            owner = parse_json(text, constants=False)
+            host, pid, started = str(owner["host"]), int(owner["pid"]), float(owner["started"])
+            submission = str(owner.get("submission", ""))
+        except (ValueError, KeyError, TypeError):
+            return ""  # incomplete: its writer died within one short write
+        if host == socket.gethostname() and process_started(pid) != started:
+            return ""
+        current = os.environ.get(_SUBMISSION)
+        if current and submission.startswith(current) and pid != os.getpid():
+            return ""
+        return f"{host}, process {pid}"
+
+    def release(self) -> None:
+        """Release the lock; nothing happens if another process has taken it over."""
+        if _read_lock(self._path) == self._text:
+            self._path.unlink(missing_ok=True)
+
+
+def _create_lock(path: Path, text: str) -> bool:
+    """Write a private file and link it, which is atomic on NFS too; return whether the lock was free."""
+    private = path.with_name(f"{path.name}.{secrets.token_hex(6)}")
+    try:
+        with os.fdopen(open_new(private, 0o644), "w") as file:
+            file.write(text)
+        try:
+            os.link(private, path)
+        except FileExistsError:
+            return False
+        except OSError:  # a file system without links
+            try:
+                descriptor = open_new(path, 0o644)
+            except FileExistsError:
+                return False
+            os.write(descriptor, text.encode())
+            os.close(descriptor)
+    finally:
+        private.unlink(missing_ok=True)
+    return True
+
+
+def _remove_dead_lock(path: Path) -> None:
+    """Remove a dead lock; if it was replaced by a live one in the meantime, restore that."""
+    aside = path.with_name(f"{path.name}.{secrets.token_hex(6)}")
+    try:
+        path.rename(aside)
+    except FileNotFoundError:
+        return
+    if Lock.holder(aside):
+        try:
+            os.link(aside, path)
+        except OSError:
+            return
+    aside.unlink(missing_ok=True)
+
+
+def _read_lock(path: Path) -> str | None:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(descriptor) as file:
+            return file.read(_LONGEST_LOCK) if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def process_started(pid: int) -> float:
+    """Return the start time of a process, which distinguishes it from a later one; 0 if it has ended."""
+    try:
+        return round(psutil.Process(pid).create_time(), 1)
+    except (psutil.Error, ValueError, OverflowError):
+        return 0.0
 
 
 def default_store() -> Path:

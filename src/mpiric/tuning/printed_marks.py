@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from mpiric.model.dataclass import dataclass
 from mpiric.model.pace import STDOUT, KeyPace, MarkKey, RankPace, RunPace
-from mpiric.tuning.marks.choice import MarkChoice, calls_after, is_even
+from mpiric.tuning.mark_choice import MarkChoice, calls_after, is_even
 
 BYTES = MarkKey(STDOUT, "", 0, 0)
 _MOST_TIMES = 64  # times kept per key

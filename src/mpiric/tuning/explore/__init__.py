@@ -1,1 +1,0 @@
-"""Exploration: production jobs run alternately with and without a recipe, and prove its gain."""

@@ -1,1 +1,0 @@
-"""Store: logs of tunes on disk, and their locks."""

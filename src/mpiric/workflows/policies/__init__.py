@@ -1,1 +1,0 @@
-"""Collective policies for the ranks."""

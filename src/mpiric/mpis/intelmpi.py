@@ -162,7 +162,10 @@ def export(policy: Policy, _defaults: Defaults = ()) -> Exported:
             omitted += left_out
     omitted += not_expressed(policy, _COLLECTIVES)
     files = {
-        f"intelmpi-{_file_part(ranks)}-ranks.sh": _shell(lines) for ranks, lines in sorted(by_ranks.items())
+        f"intelmpi-{_file_part(ranks)}-ranks.sh": "".join(
+            f"export {name}='{value}'\n" for name, value in lines.items()
+        )
+        for ranks, lines in sorted(by_ranks.items())
     }
     only = next(iter(by_ranks.values())) if len(by_ranks) == 1 else {}
     return Exported(files, only, by_ranks=by_ranks, left_out=tuple(dict.fromkeys(omitted)))
@@ -197,10 +200,6 @@ def _file_part(ranks: Span) -> str:
     if ranks.low == ranks.high:
         return str(ranks.low)
     return f"{ranks.low}-to-{ranks.high}" if ranks.high is not None else f"{ranks.low}-and-more"
-
-
-def _shell(variables: dict[str, str]) -> str:
-    return "".join(f"export {name}='{value}'\n" for name, value in variables.items())
 
 
 # The wheel requires a `libfabric` that PyPI does not have, and loads any `libfabric.so.1` that the loader

@@ -107,7 +107,9 @@ def print_log(path: str) -> None:
 
 def _files(report: Any, ranks: int) -> Iterator[FileTotal]:
     layouts = dict(_layouts(report.records.get("LUSTRE", ())))
-    records = {name: _records(report, name) for name in _MODULES}
+    records = {
+        name: (list(report.records[name].to_dict()) if name in report.records else []) for name in _MODULES
+    }
     through_mpi = {record["id"] for record in records["MPI-IO"]}
     for name, interface in _MODULES.items():
         uses: dict[int, list[Mapping[str, Any]]] = {}
@@ -118,10 +120,6 @@ def _files(report: Any, ranks: int) -> Iterator[FileTotal]:
             path = str(report.name_records.get(file, "(unknown)"))
             kind = "stream" if path in _STREAMS else interface
             yield _total(path, kind, file_records, _users(file_records, ranks), layouts.get(file))
-
-
-def _records(report: Any, name: str) -> list[Mapping[str, Any]]:
-    return list(report.records[name].to_dict()) if name in report.records else []
 
 
 def _users(records: Iterable[Mapping[str, Any]], ranks: int) -> int:

@@ -31,15 +31,7 @@ from mpiric.build.elf import (
     Section,
     Symbol,
 )
-from mpiric.build.overlay import (
-    WORTH_IT_BYTES,
-    Pair,
-    equal_tables,
-    lay_over,
-    make_room,
-    pairs,
-    zero_bytes,
-)
+from mpiric.build.overlay import WORTH_IT_BYTES, Pair, equal_tables, lay_over, make_room, pairs, zero_bytes
 from mpiric.build.targets import symbol_word
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError

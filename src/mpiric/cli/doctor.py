@@ -13,14 +13,7 @@ import click
 from mpiric.cli._errors import say
 from mpiric.cli._input import piped_input
 from mpiric.cli._json import print_json
-from mpiric.cli._options import (
-    cli_command,
-    command_line_or_none,
-    flag,
-    launch_request_of,
-    mpi_option,
-    option,
-)
+from mpiric.cli._options import cli_command, command_line_or_none, flag, launch_request_of, mpi_option, option
 from mpiric.cli.profile import abi_option, json_of_run_option, report_console
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.processes.foreground import Output

@@ -89,8 +89,7 @@ def command(command_line: tuple[str, ...], baseline: str | None, store: Path | N
         return _list(Store(store).tunes(), command_line, as_json=options["as_json"])
     if not command_line:
         raise MpiricError(
-            "--against needs a command",
-            hint="mpiric history --against BASELINE -- mpirun -n 2 ./app",
+            "--against needs a command", hint="mpiric history --against BASELINE -- mpirun -n 2 ./app"
         )
     if baseline.endswith(".json"):
         return _against_fabric(Path(baseline), command_line, options)

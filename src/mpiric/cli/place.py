@@ -255,8 +255,7 @@ def _write(placed: Placed, options: dict[str, Any]) -> None:
             _write_files(placed, options["directory"])
     except OSError as error:
         raise NoRoomError(
-            f"cannot write {error.filename}: {error.strerror}",
-            hint="name another file with --svg or --write",
+            f"cannot write {error.filename}: {error.strerror}", hint="name another file with --svg or --write"
         ) from error
 
 

@@ -22,13 +22,7 @@ from mpiric.cli._options import (
     option,
     recall_options,
 )
-from mpiric.cli._submitting import (
-    array_options,
-    refuse_unsubmitted,
-    run_submitted,
-    spread_of,
-    submit_options,
-)
+from mpiric.cli._submitting import array_options, refuse_unsubmitted, run_submitted, spread_of, submit_options
 from mpiric.cli._terminal import status_line, stderr_console, stdout_console
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.amount import parse_duration

@@ -28,14 +28,7 @@ _WIDTH = 120  # width of a table that goes to a file
     "  mpiric verify --ranks 4 --hosts n1,n2 --network eth0 --network ib0 ./cg.A",
 )
 @option("--ranks", "N", "Number of ranks of each run.", default=2)
-@option(
-    "--network",
-    "interfaces",
-    "NAME",
-    "Network interface to try.",
-    multiple=True,
-    default=("lo",),
-)
+@option("--network", "interfaces", "NAME", "Network interface to try.", multiple=True, default=("lo",))
 @option("--hosts", "n1,n2,…", "Hosts of the ranks for the runs over each --network.", default="")
 @option(
     "--cpu", "cpus", "NAME", "CPU type to try, as QEMU names it. [default: all that QEMU has]", multiple=True

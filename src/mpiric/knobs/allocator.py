@@ -15,8 +15,7 @@ _ALLOCATORS = ("jemalloc", "mimalloc", "tcmalloc")
 
 _GLIBC_SETTINGS: dict[str, Spelling] = {
     "keep-memory": Spelling(
-        environment=_KEEP,
-        note="freed memory stays with the process: its resident size may grow",
+        environment=_KEEP, note="freed memory stays with the process: its resident size may grow"
     ),
     "keep-memory-padded": Spelling(
         environment={**_KEEP, "MALLOC_TOP_PAD_": "67108864"},

@@ -12,14 +12,7 @@ from mpiric.model.knob import Choice, Knob, Name, ResultsEffect, Skip, Try, plai
 from mpiric.model.launch import Spelling, Weight
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.situation import Situation
-from mpiric.model.translation import (
-    NAMES,
-    before_rpath,
-    can_translate,
-    own_family,
-    preloads,
-    why_unserved,
-)
+from mpiric.model.translation import NAMES, before_rpath, can_translate, own_family, preloads, why_unserved
 
 _BLAS = "libblas.so."
 _HOST = "host"  # value of `mpi` for an image: the launcher's library
@@ -286,13 +279,7 @@ KNOBS = (
         ("SkylakeX", "Cooperlake", "Zen", "Haswell", "Sandybridge"),
         _openblas_paths,
     ),
-    _code_path_knob(
-        "mkl-instructions",
-        "libmkl_",
-        "MKL_ENABLE_INSTRUCTIONS",
-        ("AVX512", "AVX2"),
-        _mkl_paths,
-    ),
+    _code_path_knob("mkl-instructions", "libmkl_", "MKL_ENABLE_INSTRUCTIONS", ("AVX512", "AVX2"), _mkl_paths),
     knob("blas", Name(), _consider_blas, settings=_set_blas, results=ResultsEffect.ROUNDING),
     knob("mpi", Name(), _consider_mpi, settings=_set_mpi, results=ResultsEffect.CHECKED, brings=_mpi_brings),
 )

@@ -35,10 +35,7 @@ WITHOUT_MESSAGES = {
 
 _MESSAGES, _SHARED = _on_node("mpir"), _on_node("release_gather")
 # The shared-memory collectives spin without yielding, so they are replaced by messages.
-_WAITING = {
-    "spin": _on_node("auto"),
-    "yield": {**_MESSAGES, "MPIR_CVAR_POLLS_BEFORE_YIELD": "10"},
-}
+_WAITING = {"spin": _on_node("auto"), "yield": {**_MESSAGES, "MPIR_CVAR_POLLS_BEFORE_YIELD": "10"}}
 _SLEEP = {
     **_MESSAGES,
     "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",

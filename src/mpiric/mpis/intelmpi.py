@@ -209,14 +209,10 @@ _PACKAGE = MpiPackage(
     "intelmpi",
     (
         WheelPart(
-            "impi-rt",
-            "2021.19.0",
-            ("708b4336c9d303a3d807b58054c502ed4f716dfb074dfa48904180b46d14bb40",),
+            "impi-rt", "2021.19.0", ("708b4336c9d303a3d807b58054c502ed4f716dfb074dfa48904180b46d14bb40",)
         ),
         WheelPart(
-            "impi-devel",
-            "2021.19.0",
-            ("50efbbc6eb3c41681fac95d2e9443af128d73b6bfbb61d827d894f93bab4b6ad",),
+            "impi-devel", "2021.19.0", ("50efbbc6eb3c41681fac95d2e9443af128d73b6bfbb61d827d894f93bab4b6ad",)
         ),
         replace(MPICH_WHEEL, moves={"lib/mpich/libfabric": "opt/mpi/libfabric/lib/libfabric"}),
     ),

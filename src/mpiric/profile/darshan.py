@@ -69,8 +69,7 @@ def read_log(path: Path, host: Host) -> LoggedRun:
     """
     if find_spec("darshan") is None:
         raise NotFoundError(
-            "a Darshan log is read by PyDarshan, which is not installed",
-            hint="pip install 'mpiric[darshan]'",
+            "a Darshan log is read by PyDarshan, which is not installed", hint="pip install 'mpiric[darshan]'"
         )
     require_readable(path, "Darshan log", _MOST_BYTES, "name a Darshan log, NAME.darshan")
     done = host.run([host.python, "-I", "-c", _CHILD, json.dumps(sys.path), str(path)], timeout_s=_PATIENCE_S)
@@ -139,11 +138,7 @@ def _layouts(records: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, FileLa
 
 
 def _total(
-    path: str,
-    interface: str,
-    records: list[Mapping[str, Any]],
-    users: int,
-    layout: FileLayout | None,
+    path: str, interface: str, records: list[Mapping[str, Any]], users: int, layout: FileLayout | None
 ) -> FileTotal:
     def counted(*ends: str) -> int:
         return sum(

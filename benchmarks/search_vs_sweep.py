@@ -42,7 +42,7 @@ _PATIENCE = 4.0  # a run may take this many times as long as the original
 # Knobs with and without effect on the program, taken in this order while the space is small enough.
 _KNOBS = (
     *("malloc", "huge-pages", "binding", "collectives", "single-copy", "allocator"),
-    *("gpu-buffers", "eager-node", "allreduce-algorithm"),
+    *("eager-node", "allreduce-algorithm"),
 )
 _WORK, _QUICK_WORK = (96, 30), (64, 5)
 

@@ -16,10 +16,7 @@ from mpiric.build.elf import RELA, SHF_ALLOC, SHT_RELA, ElfFile, Section
 
 _NOT_ADDRESSES = re.compile(r"\.(eh_frame|preinit_array|init_array|fini_array|ctors|dtors)")
 # Relocation types of calls: PLT32, PLTOFF64; CALL26, …
-_CALLS = {
-    62: frozenset({4, 31}),
-    183: frozenset({282, 283, 314}),
-}
+_CALLS = {62: frozenset({4, 31}), 183: frozenset({282, 283, 314})}
 _VTABLES = ("_ZTV", "_ZTC")
 _X86_64, _PC32 = 62, 2
 _X86_64_BY_GOT = frozenset({9, 41, 42})

@@ -51,8 +51,5 @@ def machines_of(toolchain: Toolchain, machine: str) -> tuple[str, ...]:
         targets = from_nodes(done.printed, partition, machine)
         source = "the features of Slurm's nodes"
     if not targets:
-        raise NotFoundError(
-            f"{source} contains no CPU target",
-            hint=_HINT,
-        )
+        raise NotFoundError(f"{source} contains no CPU target", hint=_HINT)
     return targets

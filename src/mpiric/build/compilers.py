@@ -10,15 +10,7 @@ from mpiric.host.packaged import packaged_names, packaged_table
 from mpiric.model.errors import MpiricError
 
 # Specific families before the general ones.
-_ORDER = (
-    "aocc",
-    "cray",
-    "oneapi",
-    "intel",
-    "nvhpc",
-    "clang",
-    "gcc",
-)
+_ORDER = ("aocc", "cray", "oneapi", "intel", "nvhpc", "clang", "gcc")
 
 
 # Code for one length of SVE vectors is wrong on a CPU with another, and HWCAP does not tell the length.

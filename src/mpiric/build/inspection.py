@@ -16,15 +16,7 @@ from typing import Any
 from mpiric.build.elf import MACHINES, RELOCATABLE, SHF_EXEC, ElfFile, is_elf
 from mpiric.build.information import read
 from mpiric.build.payload import payloads
-from mpiric.build.targets import (
-    BASELINE,
-    Offer,
-    best_for,
-    canonical,
-    generic_features,
-    in_order,
-    symbol_word,
-)
+from mpiric.build.targets import BASELINE, Offer, best_for, canonical, generic_features, in_order, symbol_word
 from mpiric.host.files import read_bounded
 from mpiric.host.toolchain import Toolchain, which
 from mpiric.model.dataclass import dataclass

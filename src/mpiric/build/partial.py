@@ -31,15 +31,7 @@ from mpiric.build.elf import (
     Section,
     Symbol,
 )
-from mpiric.build.overlay import (
-    WORTH_IT_BYTES,
-    Pair,
-    equal_tables,
-    lay_over,
-    make_room,
-    pairs,
-    zero_bytes,
-)
+from mpiric.build.overlay import WORTH_IT_BYTES, Pair, equal_tables, lay_over, make_room, pairs, zero_bytes
 from mpiric.build.targets import symbol_word
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
@@ -96,12 +88,7 @@ class Variant:
 
     def function(self, name: str) -> str:
         """Return the symbol by which the dispatcher reaches a function of this variant."""
-        return variant_symbol(self.target, name)
-
-
-def variant_symbol(target: str, name: str) -> str:
-    """Return a name for a variant that does not clash with names of programs."""
-    return f"__mpiric.{symbol_word(target)}.{name}"
+        return f"__mpiric.{symbol_word(self.target)}.{name}"
 
 
 def find_exports(elf: ElfFile, requested: Iterable[str]) -> Exports:

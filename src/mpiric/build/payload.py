@@ -67,17 +67,15 @@ def _unpack(raw: bytes) -> Iterator[Payload]:
         offset += _HEADER.size
         origin: Mapping[str, object] = parse_json(raw[offset : offset + length])
         offset += length
-        yield Payload(origin_of(origin), raw[offset : offset + size])
+        needs = origin.get("needs") or ()
+        yield Payload(
+            Origin(
+                target=str(origin["target"]),
+                compiler=str(origin["compiler"]),
+                flags=str(origin["flags"]),
+                needs=tuple(str(need) for need in needs) if isinstance(needs, (list, tuple)) else (),
+                is_baseline=bool(origin.get("is_baseline")),
+            ),
+            raw[offset : offset + size],
+        )
         offset += size + -(_HEADER.size + length + size) % 8
-
-
-def origin_of(fields: Mapping[str, object]) -> Origin:
-    """Parse the JSON form of an origin."""
-    needs = fields.get("needs") or ()
-    return Origin(
-        target=str(fields["target"]),
-        compiler=str(fields["compiler"]),
-        flags=str(fields["flags"]),
-        needs=tuple(str(need) for need in needs) if isinstance(needs, (list, tuple)) else (),
-        is_baseline=bool(fields.get("is_baseline")),
-    )

@@ -131,16 +131,12 @@ def _lay_out(library: Path, output: Path, level: str) -> None:
     directory = output.parent / "glibc-hwcaps" / level
     directory.mkdir(parents=True, exist_ok=True)
     deliver(library, directory / output.name)
-    soname = _soname(library)
+    elf = read_elf(str(library))
+    soname = elf.soname if elf else ""
     if soname and soname != output.name:
         link = directory / soname
         link.unlink(missing_ok=True)
         link.symlink_to(output.name)
-
-
-def _soname(library: Path) -> str:
-    elf = read_elf(str(library))
-    return elf.soname if elf else ""
 
 
 def _sentence(output: Path, targets: list[str], only: bool) -> str:  # noqa: FBT001

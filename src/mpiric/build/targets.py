@@ -6,10 +6,7 @@ from typing import NamedTuple
 from mpiric.model.errors import MpiricError
 
 BASELINE = {"x86_64": "x86_64", "aarch64": "aarch64"}
-DEFAULT_TARGETS = {
-    "x86_64": ("x86_64_v2", "x86_64_v3", "x86_64_v4"),
-    "aarch64": ("armv8.2a", "neoverse_v1"),
-}
+DEFAULT_TARGETS = {"x86_64": ("x86_64_v2", "x86_64_v3", "x86_64_v4"), "aarch64": ("armv8.2a", "neoverse_v1")}
 GLIBC_LEVELS = {"x86_64_v2": "x86-64-v2", "x86_64_v3": "x86-64-v3", "x86_64_v4": "x86-64-v4"}
 
 
@@ -114,9 +111,7 @@ def best_for(have: frozenset[str], offered: Iterable[Offer]) -> str:
     """
     able = [offer for offer in offered if have.issuperset(offer.needs)]
     best = min(
-        able,
-        key=lambda o: (-len(have.intersection(o.made_for)), len(set(o.made_for) - have)),
-        default=None,
+        able, key=lambda o: (-len(have.intersection(o.made_for)), len(set(o.made_for) - have)), default=None
     )
     return best.target if best else ""
 

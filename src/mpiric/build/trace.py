@@ -29,11 +29,6 @@ class Member:
     position: int  # index among the members; names may be equal
 
 
-def is_archive(head: bytes) -> bool:
-    """Check whether a file with these first bytes is a static library."""
-    return head[:8] in (_MAGIC, _THIN)
-
-
 def members(path: Path) -> Iterator[Member]:
     """Yield all members in order, except the index and the table of long names."""
     data = path.read_bytes()
@@ -165,7 +160,9 @@ def read_trace(output: str, root: Path, named_files: Collection[Path] = ()) -> T
         if match:
             archive = root / match["archive"]
             times[archive, match["member"]] += 1
-            member = _member(archive, match["member"], times[archive, match["member"]])
+            # two sources of one name can share an archive
+            same = _by_name(archive).get(Path(match["member"]).name, [])
+            member = same[min(times[archive, match["member"]], len(same)) - 1] if same else None
             if member is not None and is_elf(member.data):
                 loaded.append(Loaded(archive, match["member"], member.data))
             continue
@@ -186,16 +183,10 @@ def read_trace(output: str, root: Path, named_files: Collection[Path] = ()) -> T
 def _add_file(path: Path, loaded: list[Loaded], archives: list[Path]) -> None:
     with path.open("rb") as file:
         head = file.read(20)
-        if is_archive(head):
+        if head[:8] in (_MAGIC, _THIN):
             archives.append(path)
         elif is_elf(head) and int.from_bytes(head[16:18], "little") == RELOCATABLE:
             loaded.append(Loaded(path, "", head + file.read()))
-
-
-def _member(archive: Path, name: str, occurrence: int) -> Member | None:
-    """Return the n-th member of that name: two sources of one name can share an archive."""
-    same = _by_name(archive).get(Path(name).name, [])
-    return same[min(occurrence, len(same)) - 1] if same else None
 
 
 @lru_cache(maxsize=256)

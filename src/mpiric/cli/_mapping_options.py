@@ -2,10 +2,9 @@
 
 from typing import Any
 
-import click
 from cloup import option_group
 
-from mpiric.cli._options import COUNT, FILE, complete_files, one_of
+from mpiric.cli._options import COUNT, choice, complete_files, flag, one_of, option
 from mpiric.host.files import exists
 from mpiric.mapping.graph import parse_distances, parse_hierarchy, uniform_tree
 from mpiric.mapping.networks import network_kinds
@@ -26,79 +25,72 @@ def _networks() -> list[str]:
 
 traffic_options = option_group(
     "Traffic, unless a RECORD is given",
-    click.option(
+    option(
         "--graph",
-        **FILE,
+        "FILE",
+        "File with the traffic as matrix or graph: .metis, .mtx, .npz, .npy, .txt or .csv.",
         shell_complete=complete_files,
-        help="File with the traffic as matrix or graph: .metis, .mtx, .npz, .npy, .txt or .csv.",
     ),
-    click.option(
-        "--grid", default="", metavar="AxBxC", help="Regular pattern: extents of a grid of ranks, row-major."
-    ),
-    click.option(
+    option("--grid", "AxBxC", "Regular pattern: extents of a grid of ranks, row-major.", default=""),
+    option(
         "--stencil",
+        "7|27|OFFSETS",
+        "Neighbours of each rank on the grid; OFFSETS with weights are written '1,0:2;0,1'.",
         default="",
-        metavar="7|27|OFFSETS",
-        help="Neighbours of each rank on the grid; OFFSETS with weights are written '1,0:2;0,1'.",
     ),
-    click.option("--periodic", is_flag=True, help="Connect opposite sides of the grid."),
-    click.option(
-        "--lines",
-        type=click.Choice(sorted(_LINES)),
-        help="All-to-all traffic along these lines of a two-dimensional grid.",
-    ),
+    flag("--periodic", "Connect opposite sides of the grid."),
+    choice(sorted(_LINES), "--lines", "All-to-all traffic along these lines of a two-dimensional grid."),
 )
 machine_options = option_group(
     "Machine",
-    click.option(
+    option(
         "--machine",
-        multiple=True,
-        metavar="FILE|here",
-        shell_complete=complete_files,
-        help="Description of the machine: YAML, Slurm's topology.conf or the output of `scontrol show "
+        "FILE|here",
+        "Description of the machine: YAML, Slurm's topology.conf or the output of `scontrol show "
         "topology`, XML of hwloc, or 'here' for nodes like this one.",
-    ),
-    click.option(
-        "--hierarchy",
-        default="",
-        metavar="4:8:8",
-        help="Regular machine: number of slots or groups in each group, innermost level first.",
-    ),
-    click.option(
-        "--node-level",
-        **COUNT,
-        default=1,
-        help="Level of --hierarchy whose groups are the nodes; 1 is the innermost.",
-    ),
-    click.option(
-        "--network",
-        default="",
-        metavar="KIND:NxN",
-        shell_complete=one_of(_networks),
-        help="Network: torus:8x8x4, fat-tree:NODESxLEAVESxPODS, dragonfly:NODESxROUTERSxGROUPS, "
-        "dragonfly+:…; append :adaptive for adaptive routing.",
-    ),
-    click.option("--slots", default="", metavar="N", help="Number of slots of every node."),
-    click.option(
-        "--nodes", default="", metavar="8,8,4", help="Number of slots of each node, where nodes differ."
-    ),
-    click.option(
-        "--hosts",
-        default="",
-        metavar="n[1-4],A,…",
-        help="Names of the nodes, in the order in which the launcher fills them.",
-    ),
-    click.option(
-        "--distances",
-        default="",
-        metavar="1:10:100",
-        help="Distance of two slots by the innermost level that contains both; or node=1,network=10.",
-    ),
-    click.option(
-        "--fabric",
-        **FILE,
+        multiple=True,
         shell_complete=complete_files,
-        help="Output of `mpiric fabric --json`, for measured distances and times.",
+    ),
+    option(
+        "--hierarchy",
+        "4:8:8",
+        "Regular machine: number of slots or groups in each group, innermost level first.",
+        default="",
+    ),
+    option(
+        "--node-level",
+        "N",
+        "Level of --hierarchy whose groups are the nodes; 1 is the innermost.",
+        type=COUNT,
+        default=1,
+    ),
+    option(
+        "--network",
+        "KIND:NxN",
+        "Network: torus:8x8x4, fat-tree:NODESxLEAVESxPODS, dragonfly:NODESxROUTERSxGROUPS, "
+        "dragonfly+:…; append :adaptive for adaptive routing.",
+        default="",
+        shell_complete=one_of(_networks),
+    ),
+    option("--slots", "N", "Number of slots of every node.", default=""),
+    option("--nodes", "8,8,4", "Number of slots of each node, where nodes differ.", default=""),
+    option(
+        "--hosts",
+        "n[1-4],A,…",
+        "Names of the nodes, in the order in which the launcher fills them.",
+        default="",
+    ),
+    option(
+        "--distances",
+        "1:10:100",
+        "Distance of two slots by the innermost level that contains both; or node=1,network=10.",
+        default="",
+    ),
+    option(
+        "--fabric",
+        "FILE",
+        "Output of `mpiric fabric --json`, for measured distances and times.",
+        shell_complete=complete_files,
     ),
 )
 

@@ -131,11 +131,36 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 Request = TypeVar("Request", bound="DataclassInstance")
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
-FILE: dict[str, Any] = {"type": click.Path(path_type=Path), "metavar": "FILE"}
-DIRECTORY: dict[str, Any] = {"type": click.Path(path_type=Path), "metavar": "DIR"}
-COUNT: dict[str, Any] = {"type": click.IntRange(min=1), "metavar": "N"}
+COUNT = click.IntRange(min=1)
 BATCH_JOBS = "Batch jobs"  # title of the group of options that send a command to a scheduler
+
+
+def option(*words: str, **settings: Any) -> Callable[[Decorated], Decorated]:
+    """Make an option from its names, the name of its value and its help text. Defaults are shown.
+
+    A value called FILE or DIR is a path.
+    """
+    *names, metavar, text = words
+    if metavar in ("FILE", "DIR"):
+        settings.setdefault("type", click.Path(path_type=Path))
+    settings.setdefault("show_default", bool(settings.get("default")))
+    return click.option(*names, metavar=metavar, help=text, **settings)
+
+
+def choice(values: Iterable[str], *words: str, **settings: Any) -> Callable[[Decorated], Decorated]:
+    """Make an option that takes one of some values, from its names and its help text."""
+    *names, text = words
+    settings.setdefault("show_default", bool(settings.get("default")))
+    return click.option(*names, type=click.Choice(list(values)), help=text, **settings)
+
+
+def flag(*words: str, **settings: Any) -> Callable[[Decorated], Decorated]:
+    """Make an option without a value from its names and its help text."""
+    *names, text = words
+    return click.option(*names, is_flag=True, help=text, **settings)
+
 
 command_line = click.argument(
     "command_line",
@@ -148,40 +173,24 @@ command_line = click.argument(
 command_line_or_none = click.argument(
     "command_line", nargs=-1, type=click.UNPROCESSED, shell_complete=complete_files, metavar="[-- CMD]"
 )
-mpi_option = click.option(
+mpi_option = option(
     "--mpi",
     "mpi_label",
+    "NAME",
+    "Run under this MPI library; `mpiric mpi list` shows the names.",
     default="",
-    metavar="NAME",
     shell_complete=complete_mpi_labels,
-    help="Run under this MPI library; `mpiric mpi list` shows the names.",
 )
-json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
-store_option = click.option("--store", **DIRECTORY, help="Directory of saved tunes and recipes.")
-allow_rounding_of_others = click.option(
-    "--allow-rounding",
-    is_flag=True,
-    help="Apply a recipe of another user even if it may change the last digits of results.",
+json_option = flag("--json", "as_json", "Print the result as one JSON object.")
+store_option = option("--store", "DIR", "Directory of saved tunes and recipes.")
+allow_rounding_of_others = flag(
+    "--allow-rounding", "Apply a recipe of another user even if it may change the last digits of results."
 )
-confidence_option = click.option(
-    "--confidence",
-    type=float,
-    default=0.99,
-    show_default=True,
-    metavar="P",
-    help="Confidence level of the verdict.",
+confidence_option = option("--confidence", "P", "Confidence level of the verdict.", type=float, default=0.99)
+minimum_effect_option = option(
+    "--minimum-effect", "SHARE", "Smallest relative difference that is reported.", type=float, default=0.01
 )
-minimum_effect_option = click.option(
-    "--minimum-effect",
-    type=float,
-    default=0.01,
-    show_default=True,
-    metavar="SHARE",
-    help="Smallest relative difference that is reported.",
-)
-in_place_option = click.option(
-    "--in-place", is_flag=True, help="Run in the current directory instead of a copy of it."
-)
+in_place_option = flag("--in-place", "Run in the current directory instead of a copy of it.")
 
 
 def request_of(kind: type[Request], options: Mapping[str, Any], /, **values: Any) -> Request:

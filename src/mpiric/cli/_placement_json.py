@@ -62,8 +62,4 @@ def job_json(
     processes: Sequence[ProcessSeen], findings: Iterable[Finding], plan: Plan | None = None
 ) -> dict[str, Any]:
     """Return the observed processes, the findings and the planned placement."""
-    return {
-        "processes": processes,
-        "findings": list(findings),
-        "planned": ranks_json(plan) if plan else None,
-    }
+    return {"processes": processes, "findings": list(findings), "planned": ranks_json(plan) if plan else None}

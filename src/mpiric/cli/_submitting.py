@@ -12,7 +12,7 @@ import click
 
 from mpiric.cli._errors import say
 from mpiric.cli._input import refuse_descriptors
-from mpiric.cli._options import given_options
+from mpiric.cli._options import flag, given_options, option
 from mpiric.cli._streams import raw
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.amount import parse_duration
@@ -29,45 +29,34 @@ _SOME_PROGRAM = "program"  # program of a launch line that has none
 
 def submit_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``--submit``, and the option for the scheduler's own options (``--sbatch``, ``--qsub``, …)."""
-    for option in (
-        click.option(
+    for add in (
+        option(
             "job_options",
             *_OPTION_NAMES,
-            multiple=True,
-            metavar="OPTIONS",
-            help="Options of the job in the syntax of the scheduler: --sbatch='-N 4 -C fast', "
+            "OPTIONS",
+            "Options of the job in the syntax of the scheduler: --sbatch='-N 4 -C fast', "
             "--qsub='-q short'. The numbers of nodes and ranks follow from CMD.",
+            multiple=True,
         ),
-        click.option(
-            "--submit",
-            is_flag=True,
-            help="Submit the same command as a batch job and follow it to its end.",
-        ),
+        flag("--submit", "Submit the same command as a batch job and follow it to its end."),
     ):
-        command = option(command)
+        command = add(command)
     return command
 
 
 def array_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``--array`` and ``--slice``, and the hidden option with the round of a job of an array."""
-    for option in (
+    for add in (
         click.option("--round", "round_number", type=click.IntRange(min=0), hidden=True),
-        click.option(
-            "--slice",
-            "slice_time",
-            default="15m",
-            show_default=True,
-            metavar="TIME",
-            help="Time that each job of --array measures.",
-        ),
-        click.option(
+        option("--slice", "slice_time", "TIME", "Time that each job of --array measures.", default="15m"),
+        option(
             "--array",
             "array",
-            metavar="N[%M]",
-            help="Use arrays of N short jobs with --submit, at most M at a time, instead of one long job.",
+            "N[%M]",
+            "Use arrays of N short jobs with --submit, at most M at a time, instead of one long job.",
         ),
     ):
-        command = option(command)
+        command = add(command)
     return command
 
 
@@ -142,9 +131,9 @@ def refuse_unsubmitted(parameters: dict[str, Any]) -> None:
     if parameters["submit"]:
         call = click.get_current_context().params
         refuse_descriptors(call.get("command_line") or call.get("launch_line") or ())
-    for option in ("job_options", "array"):
-        if parameters.get(option) and not parameters["submit"] and parameters.get("round_number") is None:
-            named = "--array" if option == "array" else " or ".join(_OPTION_NAMES)
+    for name in ("job_options", "array"):
+        if parameters.get(name) and not parameters["submit"] and parameters.get("round_number") is None:
+            named = "--array" if name == "array" else " or ".join(_OPTION_NAMES)
             raise MpiricError(f"{named} needs --submit", hint="add --submit, or remove it")
 
 

@@ -23,7 +23,13 @@ def topology_picture(topology: Topology, usable: Iterable[int] = (), title: str 
     """Draw a topology. Hardware threads that are not ``usable`` are dimmed; all are usable if it is empty."""
     allowed = frozenset(usable) or frozenset(topology.pus)
     boxes = [_package(topology, package, allowed, title) for package in topology.packages]
-    return Group(*boxes, Text(_each_core(topology)), *_kinds(topology))
+    lines = []
+    for kind in ("performance", "efficiency"):
+        cores = [core for core in topology.cores if core.kind == kind]
+        if cores:
+            pus = tuple(pu for core in cores for pu in core.pus)
+            lines.append(Text(f"{kind} cores: {len(cores)}, hardware threads {pu_list(pus)}"))
+    return Group(*boxes, Text(_each_core(topology)), *lines)
 
 
 def _package(topology: Topology, package: int, allowed: frozenset[int], title: str) -> Panel:
@@ -114,13 +120,3 @@ def _each_core(topology: Topology) -> str:
     threads = sorted({len(core.pus) for core in topology.cores})
     count = " or ".join("1 hardware thread" if n == 1 else f"{n} hardware threads" for n in threads)
     return "each core: " + ", ".join([*parts, count])
-
-
-def _kinds(topology: Topology) -> list[Text]:
-    lines = []
-    for kind in ("performance", "efficiency"):
-        cores = [core for core in topology.cores if core.kind == kind]
-        if cores:
-            pus = tuple(pu for core in cores for pu in core.pus)
-            lines.append(Text(f"{kind} cores: {len(cores)}, hardware threads {pu_list(pus)}"))
-    return lines

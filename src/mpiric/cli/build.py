@@ -6,10 +6,7 @@ from pathlib import Path
 import click
 
 from mpiric.cli._json import print_json
-from mpiric.cli._options import (
-    cli_command,
-    json_option,
-)
+from mpiric.cli._options import cli_command, flag, json_option, option
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.toolchain import this_toolchain
 from mpiric.workflows.build.build import Attempt, BuildAdvice, BuildRequest, try_all
@@ -20,25 +17,11 @@ from mpiric.workflows.build.build import Attempt, BuildAdvice, BuildRequest, try
     epilog="\b\nExamples:\n  mpiric build --try-compilers --run './app in.dat' -- make\n"
     "  mpiric build --try-compilers --try-mpis --run 'mpiexec -n 2 ./app' -- make -j4",
 )
-@click.option(
-    "--try-compilers", is_flag=True, required=True, help="Build with every compiler and set of flags found."
-)
-@click.option(
-    "--try-mpis", is_flag=True, help="Also build with every MPI library that has compiler wrappers."
-)
-@click.option(
-    "--feedback", is_flag=True, help="Also build with profile feedback from a run of a first build."
-)
-@click.option(
-    "--run", "run", default="", metavar="CMD", help="Command in the build tree that is checked and timed."
-)
-@click.option(
-    "--repeats",
-    default=5,
-    show_default=True,
-    metavar="N",
-    help="Number of timed runs of each build; the builds take turns.",
-)
+@flag("--try-compilers", "Build with every compiler and set of flags found.", required=True)
+@flag("--try-mpis", "Also build with every MPI library that has compiler wrappers.")
+@flag("--feedback", "Also build with profile feedback from a run of a first build.")
+@option("--run", "run", "CMD", "Command in the build tree that is checked and timed.", default="")
+@option("--repeats", "N", "Number of timed runs of each build; the builds take turns.", default=5)
 @json_option
 @click.argument("build", nargs=-1, required=True, type=click.UNPROCESSED)
 def command(

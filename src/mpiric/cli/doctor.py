@@ -13,14 +13,7 @@ import click
 from mpiric.cli._errors import say
 from mpiric.cli._input import piped_input
 from mpiric.cli._json import print_json
-from mpiric.cli._options import (
-    DIRECTORY,
-    FILE,
-    cli_command,
-    command_line_or_none,
-    launch_request_of,
-    mpi_option,
-)
+from mpiric.cli._options import cli_command, command_line_or_none, flag, launch_request_of, mpi_option, option
 from mpiric.cli.profile import abi_option, json_of_run_option, report_console
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.processes.foreground import Output
@@ -50,39 +43,37 @@ Examples:
 
 
 @cli_command(epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
-@click.option(
+@option(
     "--limit",
     "--for",
     "limit",
+    "TIME",
+    "End the run after this time (90s, 10m, none) and report the findings up to then.",
     default="60s",
-    show_default=True,
-    metavar="TIME",
-    help="End the run after this time (90s, 10m, none) and report the findings up to then.",
 )
-@click.option(
+@option(
     "--fail-on",
-    default="",
-    metavar="IDS",
-    help="Exit with status 81 when one of these findings is reported: names of findings, or run, placement, "
+    "IDS",
+    "Exit with status 81 when one of these findings is reported: names of findings, or run, placement, "
     "settings, machine, any.",
+    default="",
 )
-@click.option(
+@flag(
     "--try",
     "tries",
-    is_flag=True,
-    help="After a failure, run the command with its remedy once, in a copy of the working directory, and say "
+    "After a failure, run the command with its remedy once, in a copy of the working directory, and say "
     "whether it works then.",
 )
-@click.option("--all", "shows_all", is_flag=True, help="Print all findings, not only the first five.")
+@flag("--all", "shows_all", "Print all findings, not only the first five.")
 @mpi_option
 @abi_option
-@click.option(
+@option(
     "--darshan",
     "log",
-    **FILE,
-    help="Run nothing, and report findings from this log of Darshan (needs PyDarshan: mpiric[darshan]).",
+    "FILE",
+    "Run nothing, and report findings from this log of Darshan (needs PyDarshan: mpiric[darshan]).",
 )
-@click.option("--output", "-o", "directory", **DIRECTORY, help="Keep the record in this directory.")
+@option("--output", "-o", "directory", "DIR", "Keep the record in this directory.")
 @json_of_run_option
 @command_line_or_none
 def command(command_line: tuple[str, ...], **options: Any) -> int:

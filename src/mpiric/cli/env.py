@@ -4,12 +4,19 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-import click
 from cloup import option_group
 
 from mpiric.cli._errors import say
 from mpiric.cli._json import print_json
-from mpiric.cli._options import COUNT, cli_command, complete_mpi_labels, launch_request_of
+from mpiric.cli._options import (
+    COUNT,
+    choice,
+    cli_command,
+    complete_mpi_labels,
+    flag,
+    launch_request_of,
+    option,
+)
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.quoting import csh_word, dockerfile_word, fish_word, github_value, sh_word, tcl_word
 from mpiric.workflows.defaults import EnvRequest, SafeDefault, defaults_here
@@ -40,41 +47,28 @@ Examples:
 @cli_command(epilog=_EPILOG)
 @option_group(
     "Job",
-    click.option("--ranks", "-n", **COUNT, help="Number of MPI ranks of the jobs to start."),
-    click.option("--ranks-per-node", **COUNT, help="Number of ranks per node."),
-    click.option(
-        "--nodes", "-N", **COUNT, help="Number of nodes. [default: the nodes of the allocation, else 1]"
+    option("--ranks", "-n", "N", "Number of MPI ranks of the jobs to start.", type=COUNT),
+    option("--ranks-per-node", "N", "Number of ranks per node.", type=COUNT),
+    option(
+        "--nodes", "-N", "N", "Number of nodes. [default: the nodes of the allocation, else 1]", type=COUNT
     ),
-    click.option("--threads", "-t", **COUNT, help="Number of threads of each rank. [default: CPUs / ranks]"),
-    click.option(
+    option("--threads", "-t", "N", "Number of threads of each rank. [default: CPUs / ranks]", type=COUNT),
+    option(
         "--mpi",
+        "NAME",
+        "MPI library, such as openmpi-5. [default: all that are installed]",
         default="",
-        metavar="NAME",
         shell_complete=complete_mpi_labels,
-        help="MPI library, such as openmpi-5. [default: all that are installed]",
     ),
-    click.option(
-        "--run-as-root",
-        "as_root",
-        is_flag=True,
-        help="Let Open MPI start as root, for use in a container only.",
-    ),
+    flag("--run-as-root", "as_root", "Let Open MPI start as root, for use in a container only."),
 )
 @option_group(
     "Output",
-    click.option(
-        "--shell",
-        type=click.Choice([*_LINES, _JSON]),
-        default="bash",
-        show_default=True,
-        help="Language of the settings.",
+    choice([*_LINES, _JSON], "--shell", "Language of the settings.", default="bash"),
+    flag(
+        "--explain", "Print the reason, source, measurement and cost of each setting instead of the settings."
     ),
-    click.option(
-        "--explain",
-        is_flag=True,
-        help="Print the reason, source, measurement and cost of each setting instead of the settings.",
-    ),
-    click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object."),
+    flag("--json", "as_json", "Print the result as one JSON object."),
 )
 def command(**options: Any) -> int:
     """Print settings that are right on this machine, without a run.

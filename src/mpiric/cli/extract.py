@@ -4,22 +4,19 @@ from pathlib import Path
 
 import click
 
-from mpiric.cli._options import (
-    FILE,
-    cli_command,
-)
+from mpiric.cli._options import cli_command, option
 from mpiric.workflows.build.inspect import extract_to
 
 
 @cli_command(epilog="\b\nExamples:\n  mpiric extract ./lmp --target haswell -o lmp.haswell")
 @click.argument("exe", type=click.Path(path_type=Path, exists=True, dir_okay=False))
-@click.option(
+@option(
     "--target",
+    "NAME",
+    "Variant to keep, as the name of a CPU generation in the spelling of any compiler.",
     required=True,
-    metavar="NAME",
-    help="Variant to keep, as the name of a CPU generation in the spelling of any compiler.",
 )
-@click.option("-o", "--output", **FILE, help="File to write. [default: EXE.TARGET]")
+@option("-o", "--output", "FILE", "File to write. [default: EXE.TARGET]")
 def command(exe: Path, target: str, output: Path | None) -> None:
     """Write the executable with only one of its CPU variants.
 

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import click
 from cloup import option_group
 
 from mpiric.cli._errors import say
@@ -12,8 +11,10 @@ from mpiric.cli._options import (
     COUNT,
     cli_command,
     command_line,
+    flag,
     json_option,
     launch_request_of,
+    option,
 )
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.amount import parse_duration
@@ -32,43 +33,32 @@ from mpiric.workflows.fabric.node_types import examine_cluster
     "  mpiric fabric --submit -- srun -n 2 ./app             each type of node of a cluster\n"
     "  mpiric fabric --limit 5m -- mpiexec -n 64 ./app       give the program time to communicate",
 )
-@click.option(
-    "--limit", default="30s", show_default=True, metavar="TIME", help="Time after which CMD is ended."
-)
-@click.option(
+@option("--limit", "TIME", "Time after which CMD is ended.", default="30s")
+@option(
     "--rounds",
-    **COUNT,
+    "N",
+    "Number of rounds in which the best route must be faster than the library's own choice.",
+    type=COUNT,
     default=3,
-    show_default=True,
-    help="Number of rounds in which the best route must be faster than the library's own choice.",
 )
-@click.option(
+@option(
     "--keep",
-    **COUNT,
-    default=1,
-    show_default=True,
-    help="Number of measurements of the library's own choice in the JSON object, which is a baseline for "
+    "N",
+    "Number of measurements of the library's own choice in the JSON object, which is a baseline for "
     "`mpiric history --against`.",
+    type=COUNT,
+    default=1,
 )
 @json_option
 @option_group(
     BATCH_JOBS,
-    click.option(
+    flag(
         "--submit",
-        is_flag=True,
-        help="Measure two nodes of each type (by their features) in jobs of the scheduler, and keep the "
+        "Measure two nodes of each type (by their features) in jobs of the scheduler, and keep the "
         "results as baselines.",
     ),
-    click.option(
-        "--partition",
-        "-p",
-        default="",
-        metavar="NAME",
-        help="Partition of these jobs. [default: the scheduler's]",
-    ),
-    click.option(
-        "--ranks-per-node", **COUNT, default=1, show_default=True, help="Ranks per node of these jobs."
-    ),
+    option("--partition", "-p", "NAME", "Partition of these jobs. [default: the scheduler's]", default=""),
+    option("--ranks-per-node", "N", "Ranks per node of these jobs.", type=COUNT, default=1),
 )
 @command_line
 def command(command_line: tuple[str, ...], **options: Any) -> int:

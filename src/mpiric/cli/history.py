@@ -18,11 +18,13 @@ from mpiric.cli._options import (
     cli_command,
     command_line_or_none,
     confidence_option,
+    flag,
     given_options,
     in_place_option,
     json_option,
     launch_request_of,
     minimum_effect_option,
+    option,
     store_option,
 )
 from mpiric.cli._progress import Progress
@@ -59,18 +61,14 @@ _VERDICTS = {
 @cli_command(epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
 @option_group(
     "Comparison",
-    click.option(
+    option(
         "--against",
         "baseline",
-        metavar="BASELINE",
-        help="Run CMD and compare it with a recipe, a date (2026-11-01), a directory of records of `mpiric "
+        "BASELINE",
+        "Run CMD and compare it with a recipe, a date (2026-11-01), a directory of records of `mpiric "
         "profile` (by the time per step), or a file that `mpiric fabric --json` wrote (.json).",
     ),
-    click.option(
-        "--explore",
-        is_flag=True,
-        help="Show the results of `mpiric run --explore` for CMD, or for all commands.",
-    ),
+    flag("--explore", "Show the results of `mpiric run --explore` for CMD, or for all commands."),
     confidence_option,
     minimum_effect_option,
     in_place_option,
@@ -91,8 +89,7 @@ def command(command_line: tuple[str, ...], baseline: str | None, store: Path | N
         return _list(Store(store).tunes(), command_line, as_json=options["as_json"])
     if not command_line:
         raise MpiricError(
-            "--against needs a command",
-            hint="mpiric history --against BASELINE -- mpirun -n 2 ./app",
+            "--against needs a command", hint="mpiric history --against BASELINE -- mpirun -n 2 ./app"
         )
     if baseline.endswith(".json"):
         return _against_fabric(Path(baseline), command_line, options)
@@ -105,7 +102,16 @@ def command(command_line: tuple[str, ...], baseline: str | None, store: Path | N
         )
         comparison = against(request, LocalHost(), progress)
     if options["as_json"]:
-        print_json(_comparison_json(comparison))
+        print_json(
+            {
+                "baseline": comparison.baseline.name,
+                "scope": "steps" if comparison.baseline.marks else "whole run",
+                "verdict": comparison.decisive.verdict.value,
+                "as_it_is": _regression_json(comparison.as_it_is),
+                "with_recipe": _regression_json(comparison.with_recipe) if comparison.with_recipe else None,
+                "store": comparison.store,
+            }
+        )
     else:
         for line in _comparison_lines(comparison):
             print(line)
@@ -208,17 +214,6 @@ def _past_json(tune: TuneSummary) -> dict[str, Any]:
         "path": str(tune.path),
         "damaged_lines": tune.damaged_lines,
         "result": dict(tune.result) or None,
-    }
-
-
-def _comparison_json(comparison: DayComparison) -> dict[str, Any]:
-    return {
-        "baseline": comparison.baseline.name,
-        "scope": "steps" if comparison.baseline.marks else "whole run",
-        "verdict": comparison.decisive.verdict.value,
-        "as_it_is": _regression_json(comparison.as_it_is),
-        "with_recipe": _regression_json(comparison.with_recipe) if comparison.with_recipe else None,
-        "store": comparison.store,
     }
 
 

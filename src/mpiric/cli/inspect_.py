@@ -8,10 +8,7 @@ import click
 from mpiric.build.build_options import split_targets
 from mpiric.cli._errors import say
 from mpiric.cli._json import print_json
-from mpiric.cli._options import (
-    cli_command,
-    json_option,
-)
+from mpiric.cli._options import cli_command, flag, json_option, option
 from mpiric.cli._terminal import status_line
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.toolchain import this_toolchain
@@ -26,17 +23,13 @@ from mpiric.workflows.build.inspect import same_everywhere as common_variant
 )
 @click.argument("exe", type=click.Path(path_type=Path))
 @json_option
-@click.option(
-    "--same-everywhere",
-    is_flag=True,
-    help="Print the best variant that every CPU type of the cluster can run.",
-)
-@click.option(
+@flag("--same-everywhere", "Print the best variant that every CPU type of the cluster can run.")
+@option(
     "--on",
     "machines",
+    "CPU,…",
+    "CPU types of the cluster. [default: from Slurm or $MPIRIC_MACHINES]",
     default="",
-    metavar="CPU,…",
-    help="CPU types of the cluster. [default: from Slurm or $MPIRIC_MACHINES]",
 )
 def command(exe: Path, *, as_json: bool, same_everywhere: bool, machines: str) -> None:
     """Show the CPU variants and MPI libraries of an executable.

@@ -5,17 +5,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import click
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from mpiric.cli._json import print_json
-from mpiric.cli._options import (
-    cli_command,
-    json_option,
-)
+from mpiric.cli._options import cli_command, json_option, option
 from mpiric.cli._terminal import status_line, stdout_console
 from mpiric.cli._topology_picture import topology_picture
 from mpiric.host.facts.local import LocalHost
@@ -31,11 +27,16 @@ from mpiric.workflows.machine import Survey, survey, topology
 def survey_text(survey: Survey) -> RenderableType:
     """Return a picture of the topology, facts, MPI libraries and findings."""
     machine = survey.machine
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, text in _rows(replace(machine, file_systems=survey.file_systems)):
+        table.add_row(Text(name), Text(text))
     parts: list[RenderableType] = [
         Text(f"{machine.host_name}: {machine.system}, kernel {machine.kernel}, {machine.libc}", style="bold"),
         topology_picture(machine.topology, machine.usable_pus, machine.cpu.model),
         Text(),
-        _facts(replace(machine, file_systems=survey.file_systems)),
+        table,
         Text(),
         mpi_table(survey.mpis),
     ]
@@ -61,15 +62,6 @@ def mpi_table(mpis: tuple[MpiLibrary, ...]) -> RenderableType:
         )
     lines = (Text(f"  {mpi.label}: {mpi.launcher or 'no launcher'}", overflow="fold") for mpi in mpis)
     return Group(table, Text("launchers", style="bold"), *lines)
-
-
-def _facts(machine: Machine) -> Table:
-    table = Table.grid(padding=(0, 2))
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column(overflow="fold")
-    for name, text in _rows(machine):
-        table.add_row(Text(name), Text(text))
-    return table
 
 
 def _rows(machine: Machine) -> Iterator[tuple[str, str]]:
@@ -183,11 +175,11 @@ def _stripes(extent: Stripes) -> str:
     "  mpiric machine --topology 'pack:2 numa:4 l3:4 core:4 pu:2'",
 )
 @json_option
-@click.option(
+@option(
     "--topology",
     "source",
-    metavar="FILE|SYNTHETIC",
-    help="Show this topology instead: an XML file of hwloc, or a synthetic description.",
+    "FILE|SYNTHETIC",
+    "Show this topology instead: an XML file of hwloc, or a synthetic description.",
 )
 def command(*, as_json: bool, source: str | None) -> None:
     """Show topology, CPU, networks, MPI libraries and compilers."""

@@ -16,13 +16,7 @@ from mpiric.cli._mapping_options import (
     traffic_graph,
     traffic_options,
 )
-from mpiric.cli._options import (
-    FILE,
-    cli_command,
-    complete_files,
-    json_option,
-    one_of,
-)
+from mpiric.cli._options import choice, cli_command, complete_files, flag, json_option, one_of, option
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.host import Host
 from mpiric.host.owned_files import write_whole
@@ -70,74 +64,51 @@ class _Input:
 @machine_options
 @option_group(
     "Search",
-    click.option(
+    choice(
+        OBJECTIVES,
         "--objective",
-        type=click.Choice(OBJECTIVES),
-        default="hop-bytes",
-        show_default=True,
-        help="Quantity to minimise: bytes times distance (hop-bytes), bytes between nodes (off-node), load "
+        "Quantity to minimise: bytes times distance (hop-bytes), bytes between nodes (off-node), load "
         "of the busiest link (worst-link), messages of the busiest network adapter (nic-messages).",
+        default="hop-bytes",
     ),
-    click.option(
-        "--preset",
-        type=click.Choice(["fast", "eco", "strong"]),
-        default="eco",
-        show_default=True,
-        help="Effort of the search, from fast to strong.",
+    choice(
+        ["fast", "eco", "strong"], "--preset", "Effort of the search, from fast to strong.", default="eco"
     ),
-    click.option(
+    option(
         "--spread",
-        default="",
-        metavar="io|FILE",
-        shell_complete=complete_files,
-        help="Balance a resource over the nodes: the file traffic of the record, or one number per rank in a "
+        "io|FILE",
+        "Balance a resource over the nodes: the file traffic of the record, or one number per rank in a "
         "file.",
-    ),
-    click.option(
-        "--imbalance",
-        type=click.FloatRange(min=0),
-        metavar="SHARE",
-        help="Allowed imbalance where a slot takes several ranks. [default: 0.03]",
-    ),
-    click.option(
-        "--time-limit",
         default="",
-        metavar="TIME",
-        help="Time limit of the search. With a limit, the order may differ from run to run.",
+        shell_complete=complete_files,
     ),
-    click.option(
-        "--threads",
-        type=click.IntRange(1, 1024),
-        default=1,
-        show_default=True,
-        metavar="N",
-        help="Number of threads of the search.",
+    option(
+        "--imbalance",
+        "SHARE",
+        "Allowed imbalance where a slot takes several ranks. [default: 0.03]",
+        type=click.FloatRange(min=0),
     ),
-    click.option(
-        "--seed",
-        type=click.IntRange(min=0),
-        default=1,
-        show_default=True,
-        metavar="N",
-        help="Seed of the search.",
+    option(
+        "--time-limit",
+        "TIME",
+        "Time limit of the search. With a limit, the order may differ from run to run.",
+        default="",
     ),
+    option("--threads", "N", "Number of threads of the search.", type=click.IntRange(1, 1024), default=1),
+    option("--seed", "N", "Seed of the search.", type=click.IntRange(min=0), default=1),
 )
 @option_group(
     "Output",
-    click.option(
-        "--out", **FILE, help="Write the slot of each rank, one per line; with --emit, the launcher's file."
-    ),
-    click.option(
+    option("--out", "FILE", "Write the slot of each rank, one per line; with --emit, the launcher's file."),
+    option(
         "--emit",
+        "LAUNCHER",
+        f"Format of the file for a launcher: {', '.join(sorted(rank_order_forms()))}.",
         default="",
-        metavar="LAUNCHER",
         shell_complete=one_of(rank_order_forms),
-        help=f"Format of the file for a launcher: {', '.join(sorted(rank_order_forms()))}.",
     ),
-    click.option(
-        "--show", is_flag=True, help="Draw the traffic matrix before and after, and the ranks on their nodes."
-    ),
-    click.option("--html", **FILE, shell_complete=complete_files, help="Write the result as a page."),
+    flag("--show", "Draw the traffic matrix before and after, and the ranks on their nodes."),
+    option("--html", "FILE", "Write the result as a page.", shell_complete=complete_files),
     json_option,
 )
 @click.argument("record", required=False, type=click.Path(path_type=Path), metavar="[RECORD]")

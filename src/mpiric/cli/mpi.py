@@ -9,9 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mpiric.cli._json import print_json
-from mpiric.cli._options import (
-    json_option,
-)
+from mpiric.cli._options import flag, json_option, option
 from mpiric.cli._terminal import status_line, stderr_console, stdout_console
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.errors import MpiricError
@@ -36,11 +34,8 @@ def command(context: click.Context) -> None:
 
 
 @command.command("list")
-@click.option(
-    "--check",
-    "with_check",
-    is_flag=True,
-    help="Run two ranks under each library, and check every constant of the standard ABI.",
+@flag(
+    "--check", "with_check", "Run two ranks under each library, and check every constant of the standard ABI."
 )
 @json_option
 def list_(*, with_check: bool, as_json: bool) -> None:
@@ -101,14 +96,10 @@ def prefix_(name: str, *, as_json: bool) -> None:
     "  mpiric mpi stand-in --for mpich --by openmpi-5 /opt/mpi/mpich-by-openmpi\n"
     "  module use /opt/mpi/mpich-by-openmpi; module load mpich-by-openmpi-5.0.11",
 )
-@click.option(
-    "--for",
-    "family",
-    required=True,
-    metavar="ABI",
-    help="ABI that the programs were built for: mpich, openmpi, standard.",
+@option(
+    "--for", "family", "ABI", "ABI that the programs were built for: mpich, openmpi, standard.", required=True
 )
-@click.option("--by", "label", required=True, metavar="NAME", help="MPI library that runs the programs.")
+@option("--by", "label", "NAME", "MPI library that runs the programs.", required=True)
 @click.argument("directory", type=click.Path(file_okay=False, path_type=Path))
 @json_option
 def stand_in_(family: str, label: str, directory: Path, *, as_json: bool) -> None:

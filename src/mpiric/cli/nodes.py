@@ -7,7 +7,7 @@ from rich.table import Table
 
 from mpiric.cli._errors import say
 from mpiric.cli._json import print_json
-from mpiric.cli._options import cli_command, complete_files, json_option, launch_request_of
+from mpiric.cli._options import cli_command, complete_files, flag, json_option, launch_request_of, option
 from mpiric.cli._terminal import status_line, stderr_console, stdout_console
 from mpiric.fabric.nodes import Difference, NodeSpeed, NodesReport, Outlier, unit_of
 from mpiric.host.facts.local import LocalHost
@@ -36,16 +36,14 @@ def _hosts(_: click.Context, __: click.Parameter, value: str) -> tuple[str, ...]
     "  mpiric nodes --json -- mpirun --hostfile hosts | jq .slow\n"
     "  mpiric nodes --history --hosts n17            earlier measurements of a node",
 )
-@click.option(
+@option(
     "--hosts",
+    "LIST",
+    "Nodes to measure, as n1,n2 or n[01-16]. [default: the hosts of LAUNCHER, or of the allocation]",
     default="",
-    metavar="LIST",
     callback=_hosts,
-    help="Nodes to measure, as n1,n2 or n[01-16]. [default: the hosts of LAUNCHER, or of the allocation]",
 )
-@click.option(
-    "--history", is_flag=True, help="Show the earlier measurements of each node, and measure nothing."
-)
+@flag("--history", "Show the earlier measurements of each node, and measure nothing.")
 @json_option
 @click.argument(
     "launch_line", nargs=-1, type=click.UNPROCESSED, shell_complete=complete_files, metavar="[-- LAUNCHER]"

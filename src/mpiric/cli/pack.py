@@ -1,19 +1,18 @@
 """`mpiric pack`: write a program and its libraries to one file, for another site."""
 
-from collections.abc import Mapping
 from typing import Any
-
-import click
 
 from mpiric.cli._errors import say
 from mpiric.cli._json import print_json
 from mpiric.cli._options import (
-    FILE,
     allow_rounding_of_others,
+    choice,
     cli_command,
     command_line,
+    flag,
     json_option,
     launch_request_of,
+    option,
     store_option,
 )
 from mpiric.host.facts.local import LocalHost
@@ -32,26 +31,24 @@ Examples:
 
 
 @cli_command(epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
-@click.option("--output", "-o", **FILE, help="File to write. [default: NAME.pack in this directory]")
-@click.option(
+@option("--output", "-o", "FILE", "File to write. [default: NAME.pack in this directory]")
+@choice(
+    [SQUASHFS, TAR],
     "--format",
     "image_format",
-    type=click.Choice([SQUASHFS, TAR]),
-    help="Format of the image: squashfs (nodes mount it) or tar (nodes unpack it). [default: squashfs where "
+    "Format of the image: squashfs (nodes mount it) or tar (nodes unpack it). [default: squashfs where "
     "mksquashfs is installed]",
 )
-@click.option(
+@option(
     "--with",
     "more",
+    "FILE",
+    "Include this file or directory, which the program opens by itself: plug-ins, tables.",
     multiple=True,
-    **FILE,
-    help="Include this file or directory, which the program opens by itself: plug-ins, tables.",
 )
-@click.option(
-    "--glibc", metavar="VERSION", help="Refuse files that need a newer C library than this version."
-)
-@click.option("--recipe", **FILE, help="Recipe to include in the pack.")
-@click.option("--no-recipe", is_flag=True, help="Do not include a recipe.")
+@option("--glibc", "VERSION", "Refuse files that need a newer C library than this version.")
+@option("--recipe", "FILE", "Recipe to include in the pack.")
+@flag("--no-recipe", "Do not include a recipe.")
 @allow_rounding_of_others
 @store_option
 @json_option
@@ -74,7 +71,19 @@ def command(command_line: tuple[str, ...], **options: Any) -> int:
     for sentence in packed.sentences:
         say(sentence)
     if options["as_json"]:
-        print_json(_as_json(packed))
+        content = packed.pack
+        print_json(
+            {
+                "file": packed.path,
+                "contains": [
+                    {"name": item.name, "kind": item.kind, "path": item.source or None}
+                    for item in content.contents
+                ],
+                "left_out": content.left_out,
+                "glibc_needed": ".".join(map(str, content.glibc_needed)) or None,
+                "start": content.start.line,
+            }
+        )
     else:
         _print(packed)
     return 0
@@ -85,19 +94,6 @@ def _release(text: str) -> tuple[int, ...]:
     if len(parts) != 2 or not all(part.isdigit() for part in parts):
         raise MpiricError(f"--glibc takes a version, not {text!r}", hint="for example --glibc 2.28")
     return tuple(map(int, parts))
-
-
-def _as_json(packed: Packed) -> Mapping[str, Any]:
-    content = packed.pack
-    return {
-        "file": packed.path,
-        "contains": [
-            {"name": item.name, "kind": item.kind, "path": item.source or None} for item in content.contents
-        ],
-        "left_out": content.left_out,
-        "glibc_needed": ".".join(map(str, content.glibc_needed)) or None,
-        "start": content.start.line,
-    }
 
 
 def _print(packed: Packed) -> None:

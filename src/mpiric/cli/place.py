@@ -10,13 +10,14 @@ from cloup import option_group
 from mpiric.cli._errors import say
 from mpiric.cli._json import print_json
 from mpiric.cli._options import (
-    DIRECTORY,
-    FILE,
+    choice,
     cli_command,
     command_line_or_none,
     complete_files,
+    flag,
     json_option,
     one_of,
+    option,
     request_of,
 )
 from mpiric.cli._placement_json import job_json, placed_json
@@ -57,142 +58,101 @@ _KINDS = ("performance", "efficiency", "any")
 @cli_command("place", epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
 @option_group(
     "Job",
-    click.option(
-        "--ranks", "-n", type=click.IntRange(1, 10_000_000), metavar="N", help="Number of ranks of the job."
-    ),
-    click.option(
-        "--threads",
-        "-t",
-        type=click.IntRange(min=0),
-        default=0,
-        metavar="N",
-        help="Number of threads of each rank.",
-    ),
-    click.option(
+    option("--ranks", "-n", "N", "Number of ranks of the job.", type=click.IntRange(1, 10_000_000)),
+    option("--threads", "-t", "N", "Number of threads of each rank.", type=click.IntRange(min=0), default=0),
+    option(
         "--nodes",
         "-N",
+        "N",
+        "Number of nodes. [default: as many as are needed]",
         type=click.IntRange(min=0),
         default=0,
-        metavar="N",
-        help="Number of nodes. [default: as many as are needed]",
     ),
-    click.option(
-        "--hosts", default="", metavar="n[1-4],A,…", help="Names of the nodes, for launchers that need them."
-    ),
-    click.option(
+    option("--hosts", "n[1-4],A,…", "Names of the nodes, for launchers that need them.", default=""),
+    option(
         "--memory-mib",
+        "MIB",
+        "Memory of each rank, for launchers that have an option for it.",
         type=click.IntRange(min=0),
         default=0,
-        metavar="MIB",
-        help="Memory of each rank, for launchers that have an option for it.",
     ),
-    click.option(
-        "--huge-pages",
-        type=click.Choice(["preferred", "required"]),
-        help="Use huge pages for that memory: preferred, or required.",
+    choice(
+        ["preferred", "required"], "--huge-pages", "Use huge pages for that memory: preferred, or required."
     ),
 )
 @option_group(
     "Placement",
-    click.option(
+    option(
         "--policy",
+        "NAME",
+        f"Placement policy: {', '.join(policies())}.",
         default="",
-        metavar="NAME",
         shell_complete=one_of(policies),
-        help=f"Placement policy: {', '.join(policies())}.",
     ),
-    click.option(
-        "--bandwidth-bound",
-        is_flag=True,
-        help="Use as many cores of each NUMA domain as its memory bandwidth can serve.",
-    ),
-    click.option(
-        "--bandwidth", "table", **FILE, help="Measured bandwidth, as `place --measure --json` prints it."
-    ),
-    click.option(
-        "--measure", is_flag=True, help="First measure the memory bandwidth of this machine by core count."
-    ),
-    click.option(
+    flag("--bandwidth-bound", "Use as many cores of each NUMA domain as its memory bandwidth can serve."),
+    option("--bandwidth", "table", "FILE", "Measured bandwidth, as `place --measure --json` prints it."),
+    flag("--measure", "First measure the memory bandwidth of this machine by core count."),
+    choice(
+        [m.value for m in HardwareThreads],
         "--hardware-threads",
-        type=click.Choice([m.value for m in HardwareThreads]),
-        default="core",
-        show_default=True,
-        help="Hardware threads that a thread gets: all of its core (core), the first of its core (one), or "
+        "Hardware threads that a thread gets: all of its core (core), the first of its core (one), or "
         "one of all hardware threads (all).",
+        default="core",
     ),
-    click.option(
+    option(
         "--leave-cores",
+        "N",
+        "Number of cores of each node left to the system.",
         type=click.IntRange(min=0),
         default=0,
-        metavar="N",
-        help="Number of cores of each node that are left to the system.",
     ),
-    click.option(
-        "--core-kind",
-        type=click.Choice(_KINDS),
-        help="Cores to use of a CPU that has performance and efficiency cores.",
-    ),
+    choice(_KINDS, "--core-kind", "Cores to use of a CPU that has performance and efficiency cores."),
 )
 @option_group(
     "Input and output",
-    click.option(
+    option(
         "--topology",
         "source",
+        "FILE|SYNTHETIC",
+        "Topology of another machine: an XML file of hwloc, or a synthetic description.",
         default="",
-        metavar="FILE|SYNTHETIC",
         shell_complete=complete_files,
-        help="Topology of another machine: an XML file of hwloc, or a synthetic description.",
     ),
-    click.option(
+    option(
         "--rankfile",
+        "FILE",
+        "Take the placement from this rankfile of Open MPI.",
+        type=str,
         default="",
-        metavar="FILE",
         shell_complete=complete_files,
-        help="Take the placement from this rankfile of Open MPI.",
     ),
-    click.option(
+    choice(
+        [unit.value for unit in Numbers],
         "--rankfile-numbers",
-        type=click.Choice([unit.value for unit in Numbers]),
+        "Unit of the numbers in the rankfile; 'kernel' is for rmaps_rank_file_physical.",
         default="cores",
-        show_default=True,
-        help="Unit of the numbers in the rankfile; 'kernel' is for rmaps_rank_file_physical.",
     ),
-    click.option(
+    option(
         "--launcher",
+        "NAME",
+        "Print the command line of this launcher only.",
         default="",
-        metavar="NAME",
         shell_complete=one_of(placing_launchers),
-        help="Print the command line of this launcher only.",
     ),
-    click.option(
+    option(
         "--write",
         "directory",
-        **DIRECTORY,
-        help="Write the rankfiles to this directory; with --hosts, the host file of each launcher, too.",
+        "DIR",
+        "Write the rankfiles to this directory; with --hosts, the host file of each launcher, too.",
     ),
-    click.option("--svg", **FILE, help="Write a picture of the placement."),
+    option("--svg", "FILE", "Write a picture of the placement."),
     json_option,
 )
 @option_group(
     "Check a running command",
-    click.option(
-        "--verify",
-        "verifies",
-        is_flag=True,
-        help="Run CMD, and report where its threads and its memory are.",
-    ),
-    click.option(
-        "--first-touch",
-        is_flag=True,
-        help="Find memory that one thread placed and other threads use, with --verify.",
-    ),
-    click.option(
-        "--limit",
-        default="10s",
-        show_default=True,
-        metavar="TIME",
-        help="Time after which --verify ends CMD.",
-    ),
+    flag("--verify", "verifies", "Run CMD, and report where its threads and its memory are."),
+    flag("--first-touch", "Find memory that one thread placed and other threads use, with --verify."),
+    option("--limit", "TIME", "Time after which --verify ends CMD.", default="10s"),
 )
 @command_line_or_none
 def command(command_line: tuple[str, ...], **options: Any) -> int:
@@ -295,8 +255,7 @@ def _write(placed: Placed, options: dict[str, Any]) -> None:
             _write_files(placed, options["directory"])
     except OSError as error:
         raise NoRoomError(
-            f"cannot write {error.filename}: {error.strerror}",
-            hint="name another file with --svg or --write",
+            f"cannot write {error.filename}: {error.strerror}", hint="name another file with --svg or --write"
         ) from error
 
 

@@ -12,10 +12,13 @@ from mpiric.cli._errors import say
 from mpiric.cli._json import print_json
 from mpiric.cli._options import (
     BATCH_JOBS,
+    choice,
     cli_command,
     command_line,
+    flag,
     launch_request_of,
     mpi_option,
+    option,
 )
 from mpiric.cli._submitting import refuse_unsubmitted, run_submitted, submit_options
 from mpiric.cli._terminal import WIDTH_OF_FILES, stderr_console, stdout_console
@@ -40,39 +43,27 @@ Examples:
   mpiric profile --submit -o prof -- srun -N 4 -n 512 ./app   as a job, followed to its end
   mpiric report lj                                     the summary and the report again
 """
-abi_option = click.option(
+abi_option = choice(
+    [family.value for family in AbiFamily],
     "--abi",
-    type=click.Choice([family.value for family in AbiFamily]),
-    help="ABI of the MPI library, where neither the launcher nor the executable shows it.",
+    "ABI of the MPI library, where neither the launcher nor the executable shows it.",
 )
-json_of_run_option = click.option(
-    "--json",
-    "as_json",
-    is_flag=True,
-    help="Print the result as one JSON object; the output of the program goes to stderr.",
+json_of_run_option = flag(
+    "--json", "as_json", "Print the result as one JSON object; the output of the program goes to stderr."
 )
 
 
 @cli_command(epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
 @option_group(
     "Recorded data",
-    click.option(
-        "--for",
-        "limit",
-        metavar="TIME",
-        help="End the run after this time (90s, 10m) and keep what was recorded.",
-    ),
-    click.option("--call-sites", is_flag=True, help="Record the addresses from which MPI is called."),
-    click.option(
-        "--imbalance",
-        is_flag=True,
-        help="Measure waiting time by a barrier before each blocking collective.",
-    ),
-    click.option("--no-io", is_flag=True, help="Do not record POSIX I/O."),
-    click.option(
+    option("--for", "limit", "TIME", "End the run after this time (90s, 10m) and keep what was recorded."),
+    flag("--call-sites", "Record the addresses from which MPI is called."),
+    flag("--imbalance", "Measure waiting time by a barrier before each blocking collective."),
+    flag("--no-io", "Do not record POSIX I/O."),
+    choice(
+        ["levels", "names"],
         "--regions",
-        type=click.Choice(["levels", "names"]),
-        help="Meaning of MPI_Pcontrol for phases: the level is the number of the phase, or levels 1 and -1 "
+        "Meaning of MPI_Pcontrol for phases: the level is the number of the phase, or levels 1 and -1 "
         "are followed by the name of the phase.",
     ),
     mpi_option,
@@ -81,18 +72,18 @@ json_of_run_option = click.option(
 @option_group(BATCH_JOBS, submit_options)
 @option_group(
     "Output",
-    click.option(
+    option(
         "--output",
         "-o",
         "directory",
-        type=click.Path(path_type=Path, file_okay=False),
-        metavar="DIR",
-        help="Directory of record and report, on a file system that all nodes share. A record of an earlier "
+        "DIR",
+        "Directory of record and report, on a file system that all nodes share. A record of an earlier "
         "profile in it is replaced. [default: a new directory in the current one]",
+        type=click.Path(path_type=Path, file_okay=False),
     ),
-    click.option("--quiet", "-q", is_flag=True, help="Write the report and print nothing."),
+    flag("--quiet", "-q", "Write the report and print nothing."),
     json_of_run_option,
-    click.option("--dry-run", is_flag=True, help="Print the command as it would be run, and run nothing."),
+    flag("--dry-run", "Print the command as it would be run, and run nothing."),
 )
 @command_line
 def command(command_line: tuple[str, ...], as_json: bool, dry_run: bool, **options: Any) -> int:  # noqa: FBT001

@@ -5,10 +5,7 @@ from pathlib import Path
 import click
 
 from mpiric.cli._json import print_json
-from mpiric.cli._options import (
-    cli_command,
-    json_option,
-)
+from mpiric.cli._options import cli_command, json_option
 from mpiric.cli._placement_json import job_json
 from mpiric.host.facts.local import LocalHost
 from mpiric.report.placement_text import verdict_text

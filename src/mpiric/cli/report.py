@@ -7,12 +7,7 @@ import click
 
 from mpiric import __version__
 from mpiric.cli._json import print_json
-from mpiric.cli._options import (
-    DIRECTORY,
-    FILE,
-    cli_command,
-    json_option,
-)
+from mpiric.cli._options import cli_command, json_option, option
 from mpiric.cli._terminal import stdout_console
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.files import is_directory
@@ -49,13 +44,13 @@ Examples:
 
 @cli_command(epilog=_EPILOG)
 @json_option
-@click.option("--csv", "csv_directory", **DIRECTORY, help="Write the tables of a record as CSV files.")
-@click.option("--html", "page", **FILE, help="Write a comparison, or algorithm policies, as a page.")
-@click.option(
+@option("--csv", "csv_directory", "DIR", "Write the tables of a record as CSV files.")
+@option("--html", "page", "FILE", "Write a comparison, or algorithm policies, as a page.")
+@option(
     "--export",
     "export_directory",
-    **DIRECTORY,
-    help="Merge algorithm policies and write them in the formats of the runtime and of the MPI library.",
+    "DIR",
+    "Merge algorithm policies and write them in the formats of the runtime and of the MPI library.",
 )
 @click.argument("records", nargs=-1, type=click.Path(path_type=Path), metavar="DIR|POLICY…", required=True)
 def command(

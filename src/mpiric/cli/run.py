@@ -12,14 +12,15 @@ from cloup import option_group
 from mpiric.cli._errors import say
 from mpiric.cli._json import print_json
 from mpiric.cli._options import (
-    FILE,
     allow_rounding_of_others,
     cli_command,
     command_line,
     complete_settings,
+    flag,
     launch_request_of,
     list_of,
     mpi_option,
+    option,
     store_option,
 )
 from mpiric.host.command_log import log_start
@@ -52,94 +53,72 @@ Examples:
 )
 @option_group(
     "Settings",
-    click.option("--recipe", **FILE, help="Recipe to apply. [default: the saved recipe that fits CMD]"),
-    click.option("--no-recipe", is_flag=True, help="Do not apply a recipe."),
-    click.option(
-        "--as-is",
-        is_flag=True,
-        help="Without a recipe, run CMD unchanged instead of with the settings of `mpiric env`.",
-    ),
-    click.option(
+    option("--recipe", "FILE", "Recipe to apply. [default: the saved recipe that fits CMD]"),
+    flag("--no-recipe", "Do not apply a recipe."),
+    flag("--as-is", "Without a recipe, run CMD unchanged instead of with the settings of `mpiric env`."),
+    option(
         "--set",
         "settings",
+        "KNOB=VALUE",
+        "Set a knob. It replaces the value of the recipe.",
         multiple=True,
-        metavar="KNOB=VALUE",
         shell_complete=complete_settings,
-        help="Set a knob. It replaces the value of the recipe.",
     ),
     mpi_option,
     allow_rounding_of_others,
-    click.option(
+    flag(
         "--explore",
-        is_flag=True,
-        help="Alternate between production jobs with the recipe and without it, and compare them; see "
+        "Alternate between production jobs with the recipe and without it, and compare them; see "
         "`mpiric history --explore`.",
     ),
 )
 @option_group(
     _LEARNING,
-    click.option(
+    option(
         "--policy",
-        **FILE,
-        help="Choose collective algorithms by this policy. With --policy-out, learn what it does not cover.",
+        "FILE",
+        "Choose collective algorithms by this policy. With --policy-out, learn what it does not cover.",
     ),
-    click.option(
+    option(
         "--policy-out",
-        **FILE,
-        help="Learn the best collective algorithms while the program runs, and save them to this file.",
+        "FILE",
+        "Learn the best collective algorithms while the program runs, and save them to this file.",
     ),
-    click.option(
-        "--no-reprove",
-        is_flag=True,
-        help="Follow the policy even where the library's own choice is faster here.",
+    flag("--no-reprove", "Follow the policy even where the library's own choice is faster here."),
+    option(
+        "--learn-at-most", "SHARE", "Share of the time in collectives that learning may cost. [default: 1%]"
     ),
-    click.option(
-        "--learn-at-most",
-        metavar="SHARE",
-        help="Share of the time in collectives that learning may cost. [default: 1%]",
-    ),
-    click.option(
+    option(
         "--learn-only",
+        "NAME,…",
+        "Learn only these collectives, for example the most expensive ones in `mpiric profile`.",
         shell_complete=list_of(lambda: sorted(COLLECTIVES)),
-        metavar="NAME,…",
-        help="Learn only these collectives, for example the most expensive ones in `mpiric profile`.",
     ),
-    click.option(
-        "--learn-ranks",
-        type=click.IntRange(min=2),
-        metavar="N",
-        help="Learn only on communicators of at least N ranks.",
+    option(
+        "--learn-ranks", "N", "Learn only on communicators of at least N ranks.", type=click.IntRange(min=2)
     ),
-    click.option(
-        "--reproducible",
-        is_flag=True,
-        help="Use only algorithms that reduce in the same order in every run and on every rank.",
+    flag(
+        "--reproducible", "Use only algorithms that reduce in the same order in every run and on every rank."
     ),
 )
 @option_group(
     _ORDER,
-    click.option(
+    option(
         "--rank-order",
-        **FILE,
-        help="Place each rank on the slot that its line names, as `mpiric map --out FILE` writes it.",
+        "FILE",
+        "Place each rank on the slot that its line names, as `mpiric map --out FILE` writes it.",
     ),
-    click.option(
+    flag(
         "--honour-reorder",
-        is_flag=True,
-        help="Let MPI_Cart_create, MPI_Graph_create and MPI_Dist_graph_create place neighbours on one node "
+        "Let MPI_Cart_create, MPI_Graph_create and MPI_Dist_graph_create place neighbours on one node "
         "where the program allows to reorder ranks.",
     ),
 )
 @option_group(
     "Output",
-    click.option("--quiet", "-q", is_flag=True, help="Do not print what is applied."),
-    click.option("--dry-run", is_flag=True, help="Print the command and environment, and run nothing."),
-    click.option(
-        "--json",
-        "as_json",
-        is_flag=True,
-        help="Print the command and environment as one JSON object, and run nothing.",
-    ),
+    flag("--quiet", "-q", "Do not print what is applied."),
+    flag("--dry-run", "Print the command and environment, and run nothing."),
+    flag("--json", "as_json", "Print the command and environment as one JSON object, and run nothing."),
     store_option,
 )
 @command_line

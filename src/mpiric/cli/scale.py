@@ -14,14 +14,14 @@ from mpiric.cli._input import piped_input
 from mpiric.cli._json import print_json
 from mpiric.cli._options import (
     BATCH_JOBS,
-    DIRECTORY,
-    FILE,
     cli_command,
     command_line,
+    flag,
     given_options,
     in_place_option,
     json_option,
     launch_request_of,
+    option,
     store_option,
 )
 from mpiric.cli._progress import Progress
@@ -66,85 +66,58 @@ def _numbers(_: click.Context, parameter: click.Parameter, value: str | None) ->
 @cli_command(epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
 @option_group(
     "Sizes",
-    click.option(
+    option(
         "--ranks",
+        "N,…",
+        "Numbers of ranks. [default: powers of two that fit, and the number in CMD]",
         callback=_numbers,
-        metavar="N,…",
-        help="Numbers of ranks. [default: powers of two that fit, and the number in CMD]",
     ),
-    click.option(
-        "--nodes",
-        callback=_numbers,
-        metavar="N,…",
-        help="Numbers of nodes, each with as many ranks as a node has in CMD.",
+    option(
+        "--nodes", "N,…", "Numbers of nodes, each with as many ranks as a node has in CMD.", callback=_numbers
     ),
-    click.option(
+    option(
         "--threads",
+        "N,…",
+        "Threads of each rank; every number of ranks is combined with them. [default: as in CMD]",
         callback=_numbers,
-        metavar="N,…",
-        help="Threads of each rank; every number of ranks is combined with them. [default: as in CMD]",
     ),
-    click.option(
-        "--weak",
-        is_flag=True,
-        help="Measure weak scaling: {ranks}, {nodes} and {threads} in CMD are replaced at each size.",
-    ),
+    flag("--weak", "Measure weak scaling: {ranks}, {nodes} and {threads} in CMD are replaced at each size."),
 )
 @option_group(
     "Measurements",
-    click.option(
-        "--budget",
-        default="10m",
-        show_default=True,
-        metavar="TIME",
-        help="Time limit of all runs: 90s, 10m, 1h30m.",
-    ),
-    click.option(
-        "--to-the-end",
-        is_flag=True,
-        help="Run the program to its end instead of ending runs at step markers.",
-    ),
-    click.option(
+    option("--budget", "TIME", "Time limit of all runs: 90s, 10m, 1h30m.", default="10m"),
+    flag("--to-the-end", "Run the program to its end instead of ending runs at step markers."),
+    option(
         "--mark",
-        metavar="MARK",
-        help="Step marker, as of `mpiric tune`: allreduce@app+0x48f2, or 'stdout:REGEX' for output lines.",
+        "MARK",
+        "Step marker, as of `mpiric tune`: allreduce@app+0x48f2, or 'stdout:REGEX' for output lines.",
     ),
-    click.option(
+    option(
         "--check",
         "check_command",
+        "CMD",
+        "Judge each run by the exit status of this command, which runs in the directory of the run.",
         default="",
-        metavar="CMD",
-        help="Judge each run by the exit status of this command, which runs in the directory of the run.",
     ),
     in_place_option,
-    click.option(
-        "--resume", is_flag=True, help="Continue the interrupted study of this command with the same options."
-    ),
-    click.option("--into", **DIRECTORY, hidden=True),
+    flag("--resume", "Continue the interrupted study of this command with the same options."),
+    option("--into", "DIR", "", hidden=True),
 )
 @option_group(
     "Answer",
-    click.option(
+    option(
         "--efficiency",
+        "SHARE",
+        "Parallel efficiency that the recommended size has at least.",
         type=click.FloatRange(0, 1, min_open=True),
         default=0.7,
-        show_default=True,
-        metavar="SHARE",
-        help="Parallel efficiency that the recommended size has at least.",
     ),
-    click.option(
-        "--within", metavar="TIME", help="Deadline of a whole run; the cheapest size that meets it is named."
+    option("--within", "TIME", "Deadline of a whole run; the cheapest size that meets it is named."),
+    option(
+        "--length", "TIME", "Duration of a whole run of CMD as it is, for forecasts from the time of a step."
     ),
-    click.option(
-        "--length",
-        metavar="TIME",
-        help="Duration of a whole run of CMD as it is, for forecasts from the time of a step.",
-    ),
-    click.option(
-        "--predict",
-        callback=_numbers,
-        metavar="N,…",
-        help="Numbers of ranks whose time is predicted instead of measured.",
+    option(
+        "--predict", "N,…", "Numbers of ranks whose time is predicted instead of measured.", callback=_numbers
     ),
 )
 @option_group(BATCH_JOBS, submit_options)
@@ -157,15 +130,15 @@ def _numbers(_: click.Context, parameter: click.Parameter, value: str | None) ->
         help="Write ranks, threads and nodes of the recommended size as a recipe for `mpiric run --recipe`.",
     ),
     json_option,
-    click.option("--csv", "csv_file", **FILE, help="Write the measured sizes as CSV."),
-    click.option("--html", "html_file", **FILE, help="Write a report page."),
-    click.option(
+    option("--csv", "csv_file", "FILE", "Write the measured sizes as CSV."),
+    option("--html", "html_file", "FILE", "Write a report page."),
+    option(
         "--proposal",
-        **DIRECTORY,
-        help="Write a paragraph and a figure (SVG and PDF) for a proposal into this directory.",
+        "DIR",
+        "Write a paragraph and a figure (SVG and PDF) for a proposal into this directory.",
     ),
     store_option,
-    click.option("--dry-run", is_flag=True, help="Print the launch of each size and run nothing."),
+    flag("--dry-run", "Print the launch of each size and run nothing."),
 )
 @command_line
 def command(command_line: tuple[str, ...], store: Path | None, **options: Any) -> int:

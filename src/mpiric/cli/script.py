@@ -11,15 +11,17 @@ from mpiric.cli._errors import say
 from mpiric.cli._json import as_json, print_json
 from mpiric.cli._options import (
     COUNT,
-    FILE,
     allow_rounding_of_others,
+    choice,
     cli_command,
+    flag,
     launch_request_of,
+    option,
     request_of,
 )
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.owned_files import write_whole
-from mpiric.model.batch import NodeShape, ScriptCheck
+from mpiric.model.batch import NodeShape
 from mpiric.model.errors import ExitCode, MpiricError, writing
 from mpiric.schedulers import LayoutRequest, ScriptOptions, batch_schedulers
 from mpiric.workflows.run.script import Script, ScriptRequest, script
@@ -38,80 +40,68 @@ Examples:
 @cli_command(epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
 @option_group(
     "Size",
-    click.option("--nodes", "-N", **COUNT, help="Number of nodes of the job."),
-    click.option("--ranks", "-n", **COUNT, help="Number of MPI ranks of the job."),
-    click.option("--ranks-per-node", **COUNT, help="Number of ranks per node. [default: as many as fit]"),
-    click.option("--threads", "-t", **COUNT, default=1, help="Number of threads of each rank."),
-    click.option(
-        "--bandwidth-bound",
-        is_flag=True,
-        help="Use every second core only, since half of them saturate the memory bandwidth.",
+    option("--nodes", "-N", "N", "Number of nodes of the job.", type=COUNT),
+    option("--ranks", "-n", "N", "Number of MPI ranks of the job.", type=COUNT),
+    option("--ranks-per-node", "N", "Number of ranks per node. [default: as many as fit]", type=COUNT),
+    option("--threads", "-t", "N", "Number of threads of each rank.", type=COUNT, default=1),
+    flag(
+        "--bandwidth-bound", "Use every second core only, since half of them saturate the memory bandwidth."
     ),
-    click.option(
-        "--gpus-per-node", **COUNT, help="Number of GPUs of each node; each rank is bound to one of them."
+    option(
+        "--gpus-per-node", "N", "Number of GPUs of each node; each rank is bound to one of them.", type=COUNT
     ),
-    click.option(
+    option(
         "--node",
         "shape",
-        metavar="SxC[xT]",
-        help="Shape of a node: sockets x cores per socket x hardware threads per core.",
+        "SxC[xT]",
+        "Shape of a node: sockets x cores per socket x hardware threads per core.",
     ),
 )
 @option_group(
     "Job",
-    click.option(
+    choice(
+        list(batch_schedulers()),
         "--scheduler",
-        type=click.Choice(list(batch_schedulers())),
-        help="Scheduler of the script. [default: the installed scheduler, else slurm]",
+        "Scheduler of the script. [default: the installed scheduler, else slurm]",
     ),
-    click.option("--partition", "-p", default="", metavar="NAME", help="Partition or queue of the job."),
-    click.option("--account", "-A", default="", metavar="NAME", help="Account or project that is charged."),
-    click.option(
-        "--time",
-        default="",
-        metavar="TIME",
-        help="Time limit in the scheduler's format; for Slurm: 30, 2:00:00, 1-12.",
+    option("--partition", "-p", "NAME", "Partition or queue of the job.", default=""),
+    option("--account", "-A", "NAME", "Account or project that is charged.", default=""),
+    option(
+        "--time", "TIME", "Time limit in the scheduler's format; for Slurm: 30, 2:00:00, 1-12.", default=""
     ),
-    click.option(
-        "--job-name", "-J", default="", metavar="NAME", help="Name of the job. [default: the program's name]"
-    ),
-    click.option(
+    option("--job-name", "-J", "NAME", "Name of the job. [default: the program's name]", default=""),
+    option(
         "--directive",
         "directives",
+        "OPTION",
+        "Further option of the scheduler: --directive=--qos=normal.",
         multiple=True,
-        metavar="OPTION",
-        help="Further option of the scheduler: --directive=--qos=normal.",
     ),
-    click.option(
-        "--setup",
-        multiple=True,
-        metavar="LINE",
-        help="Line of shell code before the launch, such as 'module load x'.",
+    option(
+        "--setup", "LINE", "Line of shell code before the launch, such as 'module load x'.", multiple=True
     ),
-    click.option(
+    option(
         "--shebang",
+        "LINE",
+        "First line of the script: '#!/bin/bash -l', or zsh, csh, fish, python.",
         default="",
-        metavar="LINE",
-        help="First line of the script: '#!/bin/bash -l', or zsh, csh, fish, python.",
     ),
-    click.option(
+    option(
         "--mpi",
-        default="",
-        metavar="TYPE",
-        help="Process manager of srun and flux run: pmi2 (MPICH, Intel MPI) or pmix (Open MPI). [default: "
+        "TYPE",
+        "Process manager of srun and flux run: pmi2 (MPICH, Intel MPI) or pmix (Open MPI). [default: "
         "the process manager of the program's MPI library]",
+        default="",
     ),
-    click.option("--defaults", **FILE, help="File with the defaults of the site. [default: $MPIRIC_SITE]"),
-    click.option("--recipe", **FILE, help="Include the settings of this recipe."),
+    option("--defaults", "FILE", "File with the defaults of the site. [default: $MPIRIC_SITE]"),
+    option("--recipe", "FILE", "Include the settings of this recipe."),
     allow_rounding_of_others,
 )
 @option_group(
     "Output",
-    click.option("--output", "-o", **FILE, help="Write the script to this file."),
-    click.option(
-        "--no-check", is_flag=True, help="Do not let the scheduler check the script (sbatch --test-only)."
-    ),
-    click.option("--json", "json_wanted", is_flag=True, help="Print the result as one JSON object."),
+    option("--output", "-o", "FILE", "Write the script to this file."),
+    flag("--no-check", "Do not let the scheduler check the script (sbatch --test-only)."),
+    flag("--json", "json_wanted", "Print the result as one JSON object."),
 )
 @click.argument("command_line", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD", required=True)
 def command(command_line: tuple[str, ...], **options: Any) -> int:
@@ -120,7 +110,18 @@ def command(command_line: tuple[str, ...], **options: Any) -> int:
     CMD is a program or your own launch line. The installed scheduler checks whether it would accept the
     script; the exit status is 84 if it would not.
     """
-    written = script(_request(command_line, options), LocalHost())
+    written = script(
+        launch_request_of(
+            ScriptRequest,
+            command_line,
+            options,
+            layout=request_of(LayoutRequest, options),
+            shape=_shape(options["shape"]) if options["shape"] else None,
+            options=request_of(ScriptOptions, options),
+            check=not options["no_check"],
+        ),
+        LocalHost(),
+    )
     if options["output"] is not None:
         _write(options["output"], written.text)
     if options["json_wanted"]:
@@ -130,18 +131,6 @@ def command(command_line: tuple[str, ...], **options: Any) -> int:
     for sentence in written.sentences:
         say(sentence)
     return _verdict(written, requested=not options["no_check"])
-
-
-def _request(command_line: tuple[str, ...], options: dict[str, Any]) -> ScriptRequest:
-    return launch_request_of(
-        ScriptRequest,
-        command_line,
-        options,
-        layout=request_of(LayoutRequest, options),
-        shape=_shape(options["shape"]) if options["shape"] else None,
-        options=request_of(ScriptOptions, options),
-        check=not options["no_check"],
-    )
 
 
 def _shape(text: str) -> NodeShape:
@@ -168,10 +157,6 @@ def _verdict(written: Script, *, requested: bool) -> int:
     return int(ExitCode.REJECTED) if checked is not None and not checked.accepted else 0
 
 
-def _check_json(checked: ScriptCheck | None) -> dict[str, Any] | None:
-    return None if checked is None else {"accepted": checked.accepted, "words": checked.message}
-
-
 def _as_json(written: Script, path: Path | None) -> dict[str, Any]:
     return {
         "script": written.text,
@@ -181,6 +166,8 @@ def _as_json(written: Script, path: Path | None) -> dict[str, Any]:
         "node": {**as_json(written.shape), "cores": written.shape.cores},
         "launch": list(written.launch),
         "env": dict(written.environment),
-        "check": _check_json(written.checked),
+        "check": None
+        if written.checked is None
+        else {"accepted": written.checked.accepted, "words": written.checked.message},
         "words": list(written.sentences),
     }

@@ -12,22 +12,17 @@ from rich.console import Console
 from mpiric.cli._json import print_json
 from mpiric.cli._options import (
     BATCH_JOBS,
-    DIRECTORY,
     cli_command,
     complete_files,
+    flag,
     given_options,
     json_option,
     launch_request_of,
     list_of,
+    option,
     recall_options,
 )
-from mpiric.cli._submitting import (
-    array_options,
-    refuse_unsubmitted,
-    run_submitted,
-    spread_of,
-    submit_options,
-)
+from mpiric.cli._submitting import array_options, refuse_unsubmitted, run_submitted, spread_of, submit_options
 from mpiric.cli._terminal import status_line, stderr_console, stdout_console
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.amount import parse_duration
@@ -65,86 +60,59 @@ def _list(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str
 @cli_command(epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
 @option_group(
     "Measurements",
-    click.option(
+    option(
         "--collectives",
-        callback=_list,
-        metavar="NAME,…",
-        shell_complete=list_of(lambda: (*GROUPS, *COLLECTIVES)),
-        help="Collectives or groups of them: usual, nonblocking, all. [default: usual; with --profile, "
+        "NAME,…",
+        "Collectives or groups of them: usual, nonblocking, all. [default: usual; with --profile, "
         f"the recorded ones] usual: {', '.join(USUAL)}. nonblocking: iallreduce and its like, from start "
         "to completion.",
+        callback=_list,
+        shell_complete=list_of(lambda: (*GROUPS, *COLLECTIVES)),
     ),
-    click.option(
+    option(
         "--sizes",
-        default="4:4M",
-        show_default=True,
-        metavar="LOW:HIGH",
-        help="Sizes in bytes: the powers of two in a range, or a list 8,1K,3000. The blocks of all ranks "
+        "LOW:HIGH",
+        "Sizes in bytes: the powers of two in a range, or a list 8,1K,3000. The blocks of all ranks "
         "together are at most 64 MiB.",
+        default="4:4M",
     ),
-    click.option(
-        "--ranks",
-        callback=_list,
-        metavar="N,…",
-        help="Communicator sizes. [default: all ranks, half of them, … 2]",
-    ),
-    click.option(
-        "--per-node",
-        callback=_list,
-        metavar="N,…",
-        help="Numbers of ranks per node. [default: one, and all]",
-    ),
-    click.option(
-        "--profile",
-        "record",
-        **DIRECTORY,
-        help="Measure only calls and sizes of this record of `mpiric profile`.",
-    ),
+    option("--ranks", "N,…", "Communicator sizes. [default: all ranks, half of them, … 2]", callback=_list),
+    option("--per-node", "N,…", "Numbers of ranks per node. [default: one, and all]", callback=_list),
+    option("--profile", "record", "DIR", "Measure only calls and sizes of this record of `mpiric profile`."),
     click.option(
         "--own/--no-own", default=True, show_default=True, help="Also measure mpiric's own algorithms."
     ),
-    click.option(
-        "--thorough",
-        is_flag=True,
-        help="Measure every algorithm and parameter instead of the usual ones.",
-    ),
+    flag("--thorough", "Measure every algorithm and parameter instead of the usual ones."),
 )
 @option_group(
     "How long",
-    click.option("--budget", metavar="TIME", help="Time limit of the measurements: 90s, 10m, 1h30m."),
-    click.option(
+    option("--budget", "TIME", "Time limit of the measurements: 90s, 10m, 1h30m."),
+    option(
         "--seconds",
+        "S",
+        "Seconds of measuring for each algorithm and size.",
         type=click.FloatRange(min=1e-4),
         default=0.05,
-        show_default=True,
-        metavar="S",
-        help="Seconds of measuring for each algorithm and size.",
     ),
-    click.option(
+    flag(
         "--resume",
-        is_flag=True,
-        help="Continue the sweep in the directory of --out, by default with the options of the earlier call.",
+        "Continue the sweep in the directory of --out, by default with the options of the earlier call.",
     ),
 )
 @option_group(BATCH_JOBS, submit_options, array_options)
 @option_group(
     "Output",
-    click.option(
+    option(
         "--out",
         "-o",
         "directory",
-        **DIRECTORY,
+        "DIR",
+        "Directory of the measurements, the policy and the exports.",
         default=Path("mpiric-sweep"),
-        show_default=True,
-        help="Directory of the measurements, the policy and the exports.",
     ),
-    click.option(
-        "--site", is_flag=True, help=f"Also write the policy to {SITE}, for every user's `mpiric run`."
-    ),
+    flag("--site", f"Also write the policy to {SITE}, for every user's `mpiric run`."),
     json_option,
-    click.option(
-        "--dry-run", is_flag=True, help="Print the planned measurements and their cost, and run nothing."
-    ),
+    flag("--dry-run", "Print the planned measurements and their cost, and run nothing."),
 )
 @click.argument(
     "launch_line",

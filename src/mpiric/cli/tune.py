@@ -13,30 +13,25 @@ from mpiric.cli._json import print_json
 from mpiric.cli._options import (
     BATCH_JOBS,
     COUNT,
-    DIRECTORY,
-    FILE,
+    choice,
     cli_command,
     command_line,
     complete_knobs,
     confidence_option,
+    flag,
     given_options,
     in_place_option,
     json_option,
     launch_request_of,
     minimum_effect_option,
     mpi_option,
+    option,
     recall_options,
     request_of,
     store_option,
 )
 from mpiric.cli._progress import Progress
-from mpiric.cli._submitting import (
-    array_options,
-    refuse_unsubmitted,
-    run_submitted,
-    spread_of,
-    submit_options,
-)
+from mpiric.cli._submitting import array_options, refuse_unsubmitted, run_submitted, spread_of, submit_options
 from mpiric.cli._terminal import stdout_console
 from mpiric.cli.main import STARTED_S
 from mpiric.host.facts.local import LocalHost
@@ -95,188 +90,147 @@ def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
 )
 @option_group(
     "How long",
-    click.option(
-        "--budget",
-        default="10m",
-        show_default=True,
-        metavar="TIME",
-        help="Time limit of the whole tune: 90s, 10m, 1h30m.",
-    ),
-    click.option("--max-runs", **COUNT, help="Maximum number of runs."),
-    click.option(
+    option("--budget", "TIME", "Time limit of the whole tune: 90s, 10m, 1h30m.", default="10m"),
+    option("--max-runs", "N", "Maximum number of runs.", type=COUNT),
+    choice(
+        [*EFFORTS],
         "--effort",
-        type=click.Choice([*EFFORTS]),
-        default="normal",
-        show_default=True,
-        help="Number of runs to spend on small gains; with thorough, the contribution of each setting is "
+        "Number of runs to spend on small gains; with thorough, the contribution of each setting is "
         "proved instead of estimated.",
+        default="normal",
     ),
-    click.option(
-        "--resume",
-        is_flag=True,
-        help="Continue the interrupted tune of this command, by default with its options.",
-    ),
+    flag("--resume", "Continue the interrupted tune of this command, by default with its options."),
 )
 @option_group(
     "What may change",
-    click.option(
+    option(
         "--only",
+        "KNOB,…",
+        "Try only these knobs or families of knobs.",
         multiple=True,
         callback=_names,
         shell_complete=complete_knobs,
-        metavar="KNOB,…",
-        help="Try only these knobs or families of knobs.",
     ),
-    click.option(
+    option(
         "--without",
+        "KNOB,…",
+        "Do not try these knobs or families of knobs.",
         multiple=True,
         callback=_names,
         shell_complete=complete_knobs,
-        metavar="KNOB,…",
-        help="Do not try these knobs or families of knobs.",
     ),
     mpi_option,
-    click.option(
+    option(
         "--param",
+        "NAME=V1,V2,…",
+        "Also try these values for {NAME} in the arguments of CMD. The first value is the baseline.",
         multiple=True,
-        metavar="NAME=V1,V2,…",
-        help="Also try these values for {NAME} in the arguments of CMD. The first value is the baseline.",
     ),
 )
 @option_group(
     "What counts as faster",
-    click.option(
+    option(
         "--objective",
-        default="wall",
-        show_default=True,
-        metavar="WHAT",
-        help="Quantity to minimise: wall (time of the whole run), main (time from MPI_Init to MPI_Finalize), "
+        "WHAT",
+        "Quantity to minimise: wall (time of the whole run), main (time from MPI_Init to MPI_Finalize), "
         "core-hours, io (time in files of the slowest rank), output:REGEX (a number that the program "
         "prints) or command:CMD (the last number that CMD prints).",
+        default="wall",
     ),
-    click.option("--maximise", is_flag=True, help="Maximise the objective instead of minimising it."),
-    click.option(
+    flag("--maximise", "Maximise the objective instead of minimising it."),
+    option(
         "--check",
         "check_command",
-        default="",
-        metavar="CMD",
-        help="Command that accepts the results of a run with status 0 and rejects them otherwise. It runs in "
+        "CMD",
+        "Command that accepts the results of a run with status 0 and rejects them otherwise. It runs in "
         "the directory of the run; $MPIRIC_STDOUT and $MPIRIC_ORIGINAL_STDOUT name the outputs.",
+        default="",
     ),
 )
 @option_group(
     _SETTINGS,
-    click.option(
-        "--vary-ranks",
-        is_flag=True,
-        help="Also try other numbers of ranks, with the number of threads adjusted.",
-    ),
-    click.option("--vary-nodes", is_flag=True, help="Also try other numbers of nodes."),
-    click.option(
-        "--allow-rounding",
-        "rounding",
-        is_flag=True,
-        help="Also try settings that may change the last digits of results.",
-    ),
-    click.option(
+    flag("--vary-ranks", "Also try other numbers of ranks, with the number of threads adjusted."),
+    flag("--vary-nodes", "Also try other numbers of nodes."),
+    flag("--allow-rounding", "rounding", "Also try settings that may change the last digits of results."),
+    flag(
         "--allow-late",
         "late",
-        is_flag=True,
-        help="Also try settings that delay when data or time stamps of files become visible.",
+        "Also try settings that delay when data or time stamps of files become visible.",
     ),
-    click.option(
+    flag(
         "--allow-relayout",
         "relayout",
-        is_flag=True,
-        help="Also try settings that arrange the contents of HDF5 files differently.",
+        "Also try settings that arrange the contents of HDF5 files differently.",
     ),
-    click.option(
-        "--try-all",
-        is_flag=True,
-        help="Also try knobs that cannot affect what the command was observed to do.",
-    ),
-    click.option(
-        "--advice",
-        **DIRECTORY,
-        help="Try the settings that `mpiric profile` advises in this record first.",
-    ),
-    click.option(
+    flag("--try-all", "Also try knobs that cannot affect what the command was observed to do."),
+    option("--advice", "DIR", "Try the settings that `mpiric profile` advises in this record first."),
+    flag(
         "--site",
-        is_flag=True,
-        help="Search for defaults that suit every program, and write them as files for an administrator to "
+        "Search for defaults that suit every program, and write them as files for an administrator to "
         "install (openmpi-mca-params.conf, modulefile, shell snippet).",
     ),
-    click.option("--seed", type=int, default=0, help="Seed of the random order of trials."),
+    option("--seed", "N", "Seed of the random order of trials.", type=int, default=0),
 )
 @option_group(
     _CRITERIA,
-    click.option("--no-check", is_flag=True, help="Do not compare the output with the original output."),
-    click.option(
+    flag("--no-check", "Do not compare the output with the original output."),
+    option(
         "--ignore-lines",
+        "REGEX",
+        "Do not compare lines of output and text files that match this regular expression.",
         default="",
-        metavar="REGEX",
-        help="Do not compare lines of output and text files that match this regular expression.",
     ),
     confidence_option,
     minimum_effect_option,
 )
 @option_group(
     _LONG,
-    click.option(
+    option(
         "--mark",
-        metavar="MARK",
-        help="Step marker: end runs at it, and compare the time between two of them. Either a call as "
+        "MARK",
+        "Step marker: end runs at it, and compare the time between two of them. Either a call as "
         "`mpiric profile --json` names it (allreduce@app+0x48f2) or a line of output (stdout:REGEX).",
     ),
-    click.option("--after", metavar="TIME", help="Ignore steps before this time of a run: 10m."),
-    click.option(
+    option("--after", "TIME", "Ignore steps before this time of a run: 10m."),
+    option(
         "--length",
-        metavar="TIME",
-        help="Minimise the forecast time of a run that takes this long with the original settings: 2h.",
+        "TIME",
+        "Minimise the forecast time of a run that takes this long with the original settings: 2h.",
     ),
-    click.option(
-        "--to-the-end",
-        is_flag=True,
-        help="Run the program to its end, even where step markers would allow to stop earlier.",
-    ),
-    click.option(
+    flag("--to-the-end", "Run the program to its end, even where step markers would allow to stop earlier."),
+    flag(
         "--finish",
-        is_flag=True,
-        help="After a tune with step markers, run original and answer to their ends and compare them. This "
+        "After a tune with step markers, run original and answer to their ends and compare them. This "
         "time does not count in --budget.",
     ),
-    click.option(
+    option(
         "--reference",
-        **DIRECTORY,
-        help="Compare with the files of an earlier whole run in DIR and its output in DIR/stdout; implies "
+        "DIR",
+        "Compare with the files of an earlier whole run in DIR and its output in DIR/stdout; implies "
         "--finish.",
     ),
 )
 @option_group(
     _FILES,
     in_place_option,
-    click.option(
+    option(
         "--io-budget",
-        metavar="SIZE",
-        help="Maximum number of bytes that all runs may write: 20GiB, or a share of the free space. "
-        "[default: 5%]",
+        "SIZE",
+        "Maximum number of bytes that all runs may write: 20GiB, or a share of the free space. [default: 5%]",
     ),
-    click.option(
+    flag(
         "--warm",
-        is_flag=True,
-        help="Leave input files in the page cache when file settings are tuned, instead of reading them from "
+        "Leave input files in the page cache when file settings are tuned, instead of reading them from "
         "the file servers in every run.",
     ),
 )
 @option_group(BATCH_JOBS, submit_options, array_options)
 @option_group(
     "Output",
-    click.option("--output", "-o", **FILE, help="Save the recipe to this file, too."),
+    option("--output", "-o", "FILE", "Save the recipe to this file, too."),
     store_option,
     json_option,
-    click.option(
-        "--dry-run", is_flag=True, help="Print the command and the settings to try, and run nothing."
-    ),
+    flag("--dry-run", "Print the command and the settings to try, and run nothing."),
 )
 @click.option("--into", type=click.Path(path_type=Path), hidden=True)
 @command_line

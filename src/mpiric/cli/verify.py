@@ -11,7 +11,7 @@ from rich.text import Text
 
 from mpiric.cli._errors import say
 from mpiric.cli._json import print_json
-from mpiric.cli._options import cli_command, json_option
+from mpiric.cli._options import cli_command, flag, json_option, option
 from mpiric.cli._terminal import stdout_console
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.toolchain import this_toolchain
@@ -27,40 +27,27 @@ _WIDTH = 120  # width of a table that goes to a file
     epilog="\b\nExamples:\n  mpiric verify ./lmp --args '-in in.lj'\n"
     "  mpiric verify --ranks 4 --hosts n1,n2 --network eth0 --network ib0 ./cg.A",
 )
-@click.option("--ranks", default=2, show_default=True, metavar="N", help="Number of ranks of each run.")
-@click.option(
-    "--network",
-    "interfaces",
-    multiple=True,
-    default=("lo",),
-    metavar="NAME",
-    help="Network interface to try. [default: lo]",
+@option("--ranks", "N", "Number of ranks of each run.", default=2)
+@option("--network", "interfaces", "NAME", "Network interface to try.", multiple=True, default=("lo",))
+@option("--hosts", "n1,n2,…", "Hosts of the ranks for the runs over each --network.", default="")
+@option(
+    "--cpu", "cpus", "NAME", "CPU type to try, as QEMU names it. [default: all that QEMU has]", multiple=True
 )
-@click.option(
-    "--hosts", default="", metavar="n1,n2,…", help="Hosts of the ranks for the runs over each --network."
-)
-@click.option(
-    "--cpu",
-    "cpus",
-    multiple=True,
-    metavar="NAME",
-    help="CPU type to try, as QEMU names it. [default: all that QEMU has]",
-)
-@click.option(
+@option(
     "--mpi",
     "mpis",
+    "NAME",
+    "MPI library to try, as `mpiric mpi list` names it. [default: all]",
     multiple=True,
-    metavar="NAME",
-    help="MPI library to try, as `mpiric mpi list` names it. [default: all]",
 )
-@click.option(
+@option(
     "--timeout",
     "timeout_s",
+    "S",
+    "Time limit of a run in seconds. [default: from the time that a run takes here]",
     type=float,
-    metavar="S",
-    help="Time limit of a run in seconds. [default: from the time that a run takes here]",
 )
-@click.option("--exact", is_flag=True, help="Require that all variants agree in every digit.")
+@flag("--exact", "Require that all variants agree in every digit.")
 @json_option
 @click.argument("exe", type=click.Path(path_type=Path))
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)

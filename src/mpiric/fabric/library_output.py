@@ -1,7 +1,7 @@
 """Reports that libfabric and UCX, the layers below an MPI library, print about their transports."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from mpiric.model.fabric import PairClass, TransportPath, TransportReport
 
@@ -44,19 +44,13 @@ def read_report(text: str, library_report: TransportReport) -> TransportReport:
 def _joined(first: TransportReport, second: TransportReport) -> TransportReport:
     layer = ", ".join(part for part in (first.layer, second.layer) if part)
     why = tuple(dict.fromkeys((*first.why, *second.why)))
-    return TransportReport(layer, _paths(first.paths, second.paths), why, first.provider or second.provider)
-
-
-def _paths(
-    first: Mapping[PairClass, TransportPath], second: Mapping[PairClass, TransportPath]
-) -> dict[PairClass, TransportPath]:
-    joined = dict(first)
-    for pair_class, path in second.items():
+    joined = dict(first.paths)
+    for pair_class, path in second.paths.items():
         previous = joined.get(pair_class, TransportPath())
         joined[pair_class] = TransportPath(
             previous.transport or path.transport, previous.devices or path.devices
         )
-    return joined
+    return TransportReport(layer, joined, why, first.provider or second.provider)
 
 
 def _libfabric(text: str) -> TransportReport:

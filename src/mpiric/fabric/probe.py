@@ -60,11 +60,19 @@ def read_probe(text: str) -> Probe:
     rows = list(_rows(text))
     points: dict[PairClass, list[Point]] = {}
     for row in (row for row in rows if row["kind"] == "pair"):
-        points.setdefault(PairClass(row["class"]), []).append(_point(row))
+        size, min_us = row["bytes"], row["latency_us_min"]
+        points.setdefault(PairClass(row["class"]), []).append(
+            Point(size, row["latency_us"], min_us, size / min_us, row.get("preempted", 0.0))
+        )
+    moved = {
+        PairClass(row["class"]): Moved(row["payload"], row["devices"], row["sockets"], tuple(row["shared"]))
+        for row in rows
+        if row["kind"] == "moved"
+    }
     return Probe(
         hosts=tuple(row["host"] for row in rows if row["kind"] == "rank"),
         points={pair_class: tuple(values) for pair_class, values in points.items()},
-        moved={PairClass(row["class"]): _moved(row) for row in rows if row["kind"] == "moved"},
+        moved=moved,
         networks=tuple(
             PlainNetwork(row["name"], row["address"], row["latency_us"], row["bandwidth_mb_s"])
             for row in rows
@@ -85,15 +93,6 @@ def _rows(text: str) -> Iterator[Mapping[str, Any]]:
         fields = _FIELDS.get(str(row.get("kind")), {})
         if fields and all(is_right(row.get(name)) for name, is_right in fields.items()):
             yield row
-
-
-def _point(row: Mapping[str, Any]) -> Point:
-    size, min_us = row["bytes"], row["latency_us_min"]
-    return Point(size, row["latency_us"], min_us, size / min_us, row.get("preempted", 0.0))
-
-
-def _moved(row: Mapping[str, Any]) -> Moved:
-    return Moved(row["payload"], row["devices"], row["sockets"], tuple(row["shared"]))
 
 
 _CONTROL_SHARE = 0.05  # share of the bytes below which a device only carries control or foreign traffic

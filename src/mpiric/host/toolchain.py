@@ -43,11 +43,7 @@ class Toolchain:
         self.parallel = parallel
 
     def run(
-        self,
-        argv: Sequence[str],
-        *,
-        stdin: bytes | None = None,
-        environment: Mapping[str, str] | None = None,
+        self, argv: Sequence[str], *, stdin: bytes | None = None, environment: Mapping[str, str] | None = None
     ) -> Finished:
         """Run a tool and capture its output; ``environment`` is added to the toolchain's."""
         return _Running(argv, {**self.environ, **(environment or {})}, stdin).finish()

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-from mpiric.model.knob import Choice, Knob, Skip, Try
+from mpiric.knobs._declaration import knob
+from mpiric.model.knob import Choice, Skip, Try
 from mpiric.model.launch import Spelling
 from mpiric.model.situation import NO_C_LIBRARY, Situation
 
@@ -10,14 +11,11 @@ from mpiric.model.situation import NO_C_LIBRARY, Situation
 # a fault of a 4 KiB page costs about 0.25 µs on bare metal and up to 1 µs in a virtual machine.
 _MANY_FAULTS_PER_S = 20_000.0
 _KEEP = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": "536870912"}
-_TOUCHES = ("allocator_bound", "fault_bound")
-_SYMPTOMS = ("minor_faults_per_s", "allocator_share", "system_share")
 _ALLOCATORS = ("jemalloc", "mimalloc", "tcmalloc")
 
 _GLIBC_SETTINGS: dict[str, Spelling] = {
     "keep-memory": Spelling(
-        environment=_KEEP,
-        note="freed memory stays with the process: its resident size may grow",
+        environment=_KEEP, note="freed memory stays with the process: its resident size may grow"
     ),
     "keep-memory-padded": Spelling(
         environment={**_KEEP, "MALLOC_TOP_PAD_": "67108864"},
@@ -105,39 +103,12 @@ def _set_allocator(value: str, situation: Situation) -> Spelling | None:
 
 
 KNOBS = (
-    Knob(
-        name="malloc",
-        sentence="How glibc's allocator hands memory back to the kernel and shares it between threads",
-        why=(
-            "Blocks above 128 KiB (the threshold moves up to 32 MiB) are mapped afresh and given back at "
-            "each "
-            "free: every page of a temporary array faults again in each step"
-        ),
-        source=(
-            "measured: loops that allocate, touch and free run 3-7× faster with MALLOC_MMAP_MAX_=0 "
-            "MALLOC_TRIM_THRESHOLD_=536870912; mallopt(3), glibc manual 'Memory Allocation Tunables'"
-        ),
-        evidence="benchmarks/results/answers.md: blocks given back in each step, 1.76 to 2.81 times as fast",
-        domain=Choice(tuple(_GLIBC_SETTINGS)),
-        consider=_consider_malloc,
+    knob(
+        "malloc",
+        Choice(tuple(_GLIBC_SETTINGS)),
+        _consider_malloc,
         settings=_set_malloc,
         idle_beside=beside_another_allocator,
-        touches=_TOUCHES,
-        symptoms=("large_allocations_per_s", *_SYMPTOMS),
     ),
-    Knob(
-        name="allocator",
-        sentence="Another memory allocator instead of glibc's, preloaded",
-        why="They keep freed memory longer, waste less of it and let threads allocate without waiting",
-        source="jemalloc(3), the mimalloc and gperftools manuals (preloading)",
-        evidence=(
-            "https://gperftools.github.io/gperftools/tcmalloc.html: 300 ns for a small block by glibc, 50 ns "
-            "by tcmalloc"
-        ),
-        domain=Choice(_ALLOCATORS),
-        consider=_consider_allocator,
-        settings=_set_allocator,
-        touches=_TOUCHES,
-        symptoms=("allocations_per_s", *_SYMPTOMS),
-    ),
+    knob("allocator", Choice(_ALLOCATORS), _consider_allocator, settings=_set_allocator),
 )

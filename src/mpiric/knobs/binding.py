@@ -2,8 +2,9 @@
 
 from collections import Counter
 
+from mpiric.knobs._declaration import knob
 from mpiric.knobs.libraries import binding_in_force
-from mpiric.model.knob import Choice, Knob, Skip, Try, suits_every_program
+from mpiric.model.knob import Choice, Skip, Try, suits_every_program
 from mpiric.model.situation import Situation
 
 _LEVELS = ("none", "core", "hwthread", "l3", "numa", "package")
@@ -103,35 +104,6 @@ def _order_in_use(situation: Situation) -> str:
 
 
 KNOBS = (
-    Knob(
-        name="binding",
-        sentence="The level of the machine each rank is bound to",
-        why="A rank that stays on its core keeps its caches and memory close; MPICH does not bind by default",
-        source=(
-            "measured: MPICH 5.0.2 ping-pong of 8 bytes 3.4-4 µs unbound, 1.1-1.4 µs bound to cores; "
-            "mpirun(1) of Open MPI, the Hydra manual, Intel MPI Developer Reference 'Process Pinning'"
-        ),
-        evidence="benchmarks/results/answers.md: unbound ranks of Open MPI 4.1, 1.16 times as fast on cores",
-        domain=Choice(_LEVELS),
-        consider=_consider_binding,
-        site_default=suits_every_program,
-        symptoms=("unbound_share", "mpi_share", "involuntary_per_s"),
-    ),
-    Knob(
-        name="mapping",
-        sentence="The order in which ranks fill memory domains, sockets and nodes",
-        why="Close ranks exchange faster; spread ranks have more memory bandwidth each",
-        source=(
-            "mpirun(1) --map-by and --rank-by, the Hydra manual -map-by, Intel MPI I_MPI_PIN_ORDER; "
-            "STREAM on 2 × EPYC 7742: 64 threads on every second core 329 GB/s, 128 threads 310 GB/s (site "
-            "documentation)"
-        ),
-        evidence=(
-            "https://doi.org/10.1007/978-3-030-16205-4_17: LAMMPS saves up to 61 % of its time by another "
-            "placement of the same ranks"
-        ),
-        domain=Choice(_ORDERS),
-        consider=_consider_mapping,
-        symptoms=("mpi_share", "off_node_share"),
-    ),
+    knob("binding", Choice(_LEVELS), _consider_binding, site_default=suits_every_program),
+    knob("mapping", Choice(_ORDERS), _consider_mapping),
 )

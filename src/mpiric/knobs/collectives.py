@@ -13,6 +13,7 @@ from mpiric.algorithms.library import (
     coarse_algorithms,
     version_numbers,
 )
+from mpiric.knobs._declaration import knob
 from mpiric.model.knob import Choice, Knob, ResultsEffect, Skip, Try
 from mpiric.model.launch import Spelling
 from mpiric.model.policy import COLLECTIVES, REDUCING
@@ -199,40 +200,18 @@ def _set_tuner(value: str, situation: Situation) -> Spelling | None:
 
 
 KNOBS = (
-    Knob(
-        name="collectives",
-        sentence=(
-            "Who chooses the algorithm of a collective call: the library, mpiric's runtime by measurement "
-            "online or by a policy, or the library by its own form of that policy (exported)"
-        ),
-        why="The best algorithm differs by collective, communicator and size; a program has many of each",
-        source=(
-            "spec/formats/policy.md; Intel's Autotuner reports 1.53x for Allreduce, 1.62x for Bcast and "
-            "1.42x for Scatter over 0-4 MB, 96 ranks"
-        ),
-        evidence="benchmarks/results/tuned_programs.md: a conjugate gradient, 1.22 and 1.11 times as fast",
-        domain=Choice(("online", "policy", "exported", "library")),
-        consider=_consider_tuner,
+    knob(
+        "collectives",
+        Choice(("online", "policy", "exported", "library")),
+        _consider_tuner,
         results=ResultsEffect.CHECKED,  # reductions stay the library's unless rounding is allowed
         settings=_set_tuner,
-        touches=("collective_bound",),
-        symptoms=("collective_share", "collective_transfer_share"),
     ),
-    Knob(
-        name="collective-component",
-        sentence="The part of the library that carries out collective operations",
-        why="Hierarchical, shared-memory and message-based implementations suit different machines",
-        source=(
-            "coll_han_priority, coll_adapt_priority and coll_sm_priority in the Open MPI docs, "
-            "MPIR_CVAR_<COLLECTIVE>_POSIX_INTRA_ALGORITHM, I_MPI_COLL_INTRANODE, MV2_USE_SHMEM_COLL; "
-            "hcoll: Open MPI issues 9761, 10678"
-        ),
-        evidence="https://www.icl.utk.edu/publications/export/tagged/1521: HAN, IEEE Cluster 2020",
-        domain=Choice(("han", "adapt", "sm", "xhc", "tuned", "without-hcoll", "messages", "shared-memory")),
-        consider=_consider_component,
+    knob(
+        "collective-component",
+        Choice(("han", "adapt", "sm", "xhc", "tuned", "without-hcoll", "messages", "shared-memory")),
+        _consider_component,
         results=ResultsEffect.ROUNDING,
-        touches=("collective_bound",),
-        symptoms=("collective_share", "collective_transfer_share"),
     ),
     *(_algorithm_knob(collective, names) for collective, names in coarse_algorithms().items()),
 )

@@ -5,9 +5,10 @@ then contains them. If a library has I/O built in, only a record shows its use.
 """
 
 from mpiric.knobs import _hints, _layouts
+from mpiric.knobs._declaration import knob
 from mpiric.knobs._outputs import own_driver
 from mpiric.model.file_rules import parse_hints, parse_layouts
-from mpiric.model.knob import Choice, Knob, Skip, Try, Written
+from mpiric.model.knob import Choice, Skip, Try, Written
 from mpiric.model.situation import Situation
 
 _COMPONENTS = ("mca_io_", "mca_fcoll_", "mca_fs_")
@@ -51,58 +52,25 @@ def _consider_driver(situation: Situation) -> Skip | Try:
 
 
 KNOBS = (
-    Knob(
-        name="layout",
-        sentence="On how many storage targets files are spread, and in stripes of which size",
-        why="A file on one target is as fast as that; ranks that write to one stripe wait for its lock",
-        source="Lustre Operations Manual, Managing File Layout (Striping) and Free Space; t3pio, XSEDE12, "
-        "https://doi.org/10.1145/2335755.2335850",
-        evidence="benchmarks/results/io.md: a file of all ranks over all targets, 5.4 to 8 times as fast",
-        domain=Written(
+    knob(
+        "layout",
+        Written(
             "stripes by directory or pattern of names: `4x1MiB`, `out/:allx4MiB;*.log:1x1MiB`, "
             "`1x1MiB@4MiB,allx4MiB`, `16x1MiB+over`, `4x1MiB+dirs2`",
             parse_layouts,
         ),
-        consider=_layouts.consider,
+        _layouts.consider,
         settings=_layouts.settings,
-        touches=("io_bound", "mpi_io_bound", "unsafe_bound"),
-        symptoms=("io_share", "file_share"),
     ),
-    Knob(
-        name="mpi-io",
-        sentence="Hints of MPI-IO: which ranks access files for the others, and with which buffers",
-        why="Too few ranks that write do not fill the servers, too many get in each other's way",
-        source="ROMIO user's guide, Hints; Open MPI docs, 'MPI IO'; Cray's intro_mpi(3), MPICH_MPIIO_HINTS",
-        evidence="benchmarks/results/io.md: in answers of 5.4 to 37.5 times",
-        domain=Written(
+    knob(
+        "mpi-io",
+        Written(
             "hints without blanks, for all files or by pattern of names: `cb_nodes=4,romio_cb_write=enable`, "
             "`*.h5:cb_nodes=4`",
             parse_hints,
         ),
-        consider=_hints.consider,
-        touches=("mpi_io_bound", "unsafe_bound"),
-        symptoms=("io_share", "file_share"),
+        _hints.consider,
     ),
-    Knob(
-        name="mpi-io-library",
-        sentence="Open MPI's implementation of MPI-IO: its own (ompio) or ROMIO",
-        why="They join requests and lock files differently; which is faster depends on the file system",
-        source="Open MPI docs, 'MPI IO': io framework, ompio and romio components",
-        evidence="https://github.com/UKFELs/Puffin/issues/87: HDF5 is written slowly by ompio, not by ROMIO",
-        domain=Choice(("ompio", "romio")),
-        consider=_consider_implementation,
-        touches=("mpi_io_bound",),
-        symptoms=("io_share", "file_share"),
-    ),
-    Knob(
-        name="mpi-io-driver",
-        sentence="Intel MPI's driver for the file system of the job, instead of the NFS driver",
-        why="The NFS driver locks every access and does not use stripes",
-        source="Intel MPI Library developer reference, 'I_MPI_FILESYSTEM'",
-        evidence="benchmarks/results/io.md: Intel MPI, one file, in an answer of 37.5 times",
-        domain=Choice(("native",)),
-        consider=_consider_driver,
-        touches=("mpi_io_bound", "unsafe_bound"),
-        symptoms=("io_share", "file_share"),
-    ),
+    knob("mpi-io-library", Choice(("ompio", "romio")), _consider_implementation),
+    knob("mpi-io-driver", Choice(("native",)), _consider_driver),
 )

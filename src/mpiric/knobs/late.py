@@ -6,9 +6,10 @@ so. All of it is tried with ``--allow-late`` only.
 
 from collections.abc import Callable, Mapping
 
+from mpiric.knobs._declaration import knob
 from mpiric.knobs._outputs import output_system
 from mpiric.model.amount import share, size
-from mpiric.model.knob import Bytes, FilesEffect, Knob, Skip, Try, parse_bytes
+from mpiric.model.knob import Bytes, FilesEffect, Skip, Try, parse_bytes
 from mpiric.model.launch import Spelling
 from mpiric.model.situation import Situation
 
@@ -29,9 +30,7 @@ def by_the_runtime(situation: Situation, environment: Mapping[str, str], note: s
 _KIB, _MIB = 1 << 10, 1 << 20
 _SIZES = Bytes(16 * _KIB, 64 * _MIB)
 _LATE_S = 0.2  # default of MPIRIC_LATE_MS, in seconds
-_WRITING = ("io_bound", "unsafe_bound")
 _LEAST_WRITTEN = 1e5  # bytes
-_SMALL = ("io_share", "small_io_share")
 _FEW_LINES = 8.0  # lines per flush; with more lines there is little to gain
 
 
@@ -83,46 +82,25 @@ def _consider_write_behind(situation: Situation) -> Skip | Try:
 
 
 KNOBS = (
-    Knob(
-        name="stdout-buffer",
-        sentence="A buffer that gathers the lines of each rank's stdout, and sends them whole, in order",
-        why="Line by line, output wakes the launcher's daemons for each; MPICH leaves stdout unbuffered",
-        source="measured: 4 ranks of 100,000 lines under MPICH, 6.2 s line by line, 0.4 s in blocks",
-        evidence="benchmarks/results/io_programs.md: lines on stdout, 6.73 times as fast",
-        domain=_SIZES,
-        consider=_consider_stdout,
+    knob(
+        "stdout-buffer",
+        _SIZES,
+        _consider_stdout,
         files=FilesEffect.LATE,
         settings=_held_back("MPIRIC_STDOUT_KIB", "of its stdout"),
-        touches=("io_bound", "outside_bound"),
-        symptoms=("io_share",),
     ),
-    Knob(
-        name="stdio-buffer",
-        sentence="The buffer of streams that a program opens by fopen to write, unless it sets one itself",
-        why="glibc writes 4 or 8 KiB at a time; a parallel file system wants requests of a MiB",
-        source="setvbuf(3), glibc's manual 'Controlling Which Kind of Buffering'",
-        evidence=(
-            "https://github.com/biod/sambamba/issues/29: 4 s in write(2) by default, 2 s with a buffer of 1 "
-            "MiB"
-        ),
-        domain=_SIZES,
-        consider=_consider_stdio,
+    knob(
+        "stdio-buffer",
+        _SIZES,
+        _consider_stdio,
         files=FilesEffect.LATE,
         settings=_held_back("MPIRIC_STDIO_KIB", "of each stream that is open"),
-        touches=_WRITING,
-        symptoms=("io_share", "file_share"),
     ),
-    Knob(
-        name="write-behind",
-        sentence="A buffer that joins small writes to a file that a process writes from begin to end",
-        why="C++'s endl, unbuffered Fortran and scripts write line by line; uncached clients send each on",
-        source="AMReX issue 4426: flushes moved by hand took a plot file from 30 minutes to 1 on 1024 nodes",
-        evidence="benchmarks/results/io_programs.md: C++ with endl, 2.55 times as fast",
-        domain=_SIZES,
-        consider=_consider_write_behind,
+    knob(
+        "write-behind",
+        _SIZES,
+        _consider_write_behind,
         files=FilesEffect.LATE,
         settings=_held_back("MPIRIC_WRITE_BEHIND_KIB", "of each file that it writes"),
-        touches=_WRITING,
-        symptoms=_SMALL,
     ),
 )

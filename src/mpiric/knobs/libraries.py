@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from pathlib import PurePosixPath
 
+from mpiric.knobs._declaration import knob
 from mpiric.model.amount import share
 from mpiric.model.errors import MismatchError
 from mpiric.model.job import Meaning
@@ -11,14 +12,7 @@ from mpiric.model.knob import Choice, Knob, Name, ResultsEffect, Skip, Try, plai
 from mpiric.model.launch import Spelling, Weight
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.situation import Situation
-from mpiric.model.translation import (
-    NAMES,
-    before_rpath,
-    can_translate,
-    own_family,
-    preloads,
-    why_unserved,
-)
+from mpiric.model.translation import NAMES, before_rpath, can_translate, own_family, preloads, why_unserved
 
 _BLAS = "libblas.so."
 _HOST = "host"  # value of `mpi` for an image: the launcher's library
@@ -51,13 +45,12 @@ def _mkl_paths(situation: Situation) -> tuple[Fit, ...]:
 
 def _code_path_knob(
     name: str,
-    texts: tuple[str, str, str, str],
     stem: str,
     variable: str,
     choices: tuple[str, ...],
     paths: Callable[[Situation], tuple[Fit, ...]],
 ) -> Knob:
-    """Return a knob for a library's code path variable; ``texts``: sentence, why, source, evidence."""
+    """Return a knob for a library's code path variable."""
 
     def consider(situation: Situation) -> Skip | Try:
         if not situation.observation.loads(stem):
@@ -66,20 +59,7 @@ def _code_path_knob(
         values = tuple(value for value, fits in paths(situation) if fits and value != forced)
         return Try(values, 0.3, "the library chose its code path by the CPU's name, not by measurement")
 
-    sentence, why, source, evidence = texts
-    return Knob(
-        name=name,
-        sentence=sentence,
-        why=why,
-        source=source,
-        evidence=evidence,
-        domain=Choice(choices),
-        consider=consider,
-        settings=plain(variable),
-        results=ResultsEffect.ROUNDING,
-        touches=("own_bound",),
-        symptoms=("instructions",),
-    )
+    return knob(name, Choice(choices), consider, settings=plain(variable), results=ResultsEffect.ROUNDING)
 
 
 def _directory(path: str) -> str:
@@ -294,61 +274,12 @@ def _set_mpi(value: str, situation: Situation) -> Spelling:
 KNOBS = (
     _code_path_knob(
         "openblas-core",
-        (
-            "The CPU generation for which OpenBLAS selects its routines",
-            "An OpenBLAS that does not know a CPU falls back to routines of a much older one",
-            "OpenBLAS user manual, OPENBLAS_CORETYPE (builds with DYNAMIC_ARCH)",
-            "http://www.mjr19.org.uk/IT/OpenBLAS.html: LINPACK on Zen 3, 20.5 and 53.2 GFLOPS",
-        ),
         "libopenblas",
         "OPENBLAS_CORETYPE",
         ("SkylakeX", "Cooperlake", "Zen", "Haswell", "Sandybridge"),
         _openblas_paths,
     ),
-    _code_path_knob(
-        "mkl-instructions",
-        (
-            "The newest instruction set MKL may use",
-            "AVX-512 lowers the clock of some CPUs: AVX2 can be faster for short vectors",
-            "oneMKL Developer Guide, MKL_ENABLE_INSTRUCTIONS",
-            "https://software.intel.com/en-us/forums/software-tuning-performance-optimization-platform-"
-            "monitoring/topic/815069: dgemm on a Gold 5118, no faster or slower with AVX-512 than with AVX2",
-        ),
-        "libmkl_",
-        "MKL_ENABLE_INSTRUCTIONS",
-        ("AVX512", "AVX2"),
-        _mkl_paths,
-    ),
-    Knob(
-        name="blas",
-        sentence="Another installed BLAS of the same interface",
-        why="The reference BLAS is many times slower than a tuned one",
-        source="Debian's alternatives for libblas.so.3; ld.so(8), LD_LIBRARY_PATH",
-        evidence=(
-            "https://loveshack.fedorapeople.org/blas-subversion.html: LINPACK by OpenBLAS nine times as fast "
-            "as by the reference BLAS"
-        ),
-        domain=Name(),
-        consider=_consider_blas,
-        settings=_set_blas,
-        results=ResultsEffect.ROUNDING,
-        touches=("own_bound",),
-        symptoms=("instructions",),
-    ),
-    Knob(
-        name="mpi",
-        sentence="The MPI library and its launcher",
-        why="Libraries differ in latency, collectives and networks",
-        source="MPICH ABI Compatibility Initiative; measured: ping-pong 1.1 µs MPICH, 0.35 µs Intel MPI",
-        evidence=(
-            "benchmarks/results/containers.md: LAMMPS as it is, 8.77 s under MPICH, 6.17 s under Open MPI, "
-            "5.48 s under Intel MPI"
-        ),
-        domain=Name(),
-        consider=_consider_mpi,
-        settings=_set_mpi,
-        results=ResultsEffect.CHECKED,
-        brings=_mpi_brings,
-        symptoms=("mpi_share", "start_up_s"),
-    ),
+    _code_path_knob("mkl-instructions", "libmkl_", "MKL_ENABLE_INSTRUCTIONS", ("AVX512", "AVX2"), _mkl_paths),
+    knob("blas", Name(), _consider_blas, settings=_set_blas, results=ResultsEffect.ROUNDING),
+    knob("mpi", Name(), _consider_mpi, settings=_set_mpi, results=ResultsEffect.CHECKED, brings=_mpi_brings),
 )

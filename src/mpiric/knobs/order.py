@@ -1,11 +1,11 @@
 """Order of ranks: the assignment of ranks to nodes."""
 
-from mpiric.model.knob import Choice, Knob, Skip, Try
+from mpiric.knobs._declaration import knob
+from mpiric.model.knob import Choice, Skip, Try
 from mpiric.model.launch import Spelling
 from mpiric.model.situation import Situation
 
 _TOPOLOGIES = ("cart_create", "graph_create", "dist_graph_create", "dist_graph_create_adjacent")
-_SYMPTOMS = ("mpi_share", "point_to_point_share")
 _ORDERS = ("mapped", "block", "round-robin", "folded", "given")
 
 
@@ -72,31 +72,6 @@ def _set_honour(_value: str, situation: Situation) -> Spelling | None:
 
 
 KNOBS = (
-    Knob(
-        name="rank-order",
-        sentence="The order of ranks: as the launcher fills nodes, or with communicating ranks close",
-        why="Messages on a node cost less than messages between nodes, and links carry what is left sooner",
-        source=(
-            "measured elsewhere: GYRO, 1024 ranks: 11.26 s of communication by default, 6.68 s folded "
-            "(Cray); MPICH_RANK_REORDER_METHOD in intro_mpi(3)"
-        ),
-        evidence="benchmarks/results/rank_order.md: heat3d and LAMMPS, 0.63 to 0.83 of the time",
-        domain=Choice(_ORDERS),
-        consider=_consider_order,
-        settings=_set_order,
-        touches=("mpi_bound",),
-        symptoms=_SYMPTOMS,
-    ),
-    Knob(
-        name="honour-reorder",
-        sentence="Whether mpiric's mapping engine reorders ranks in topologies that permit it",
-        why="Libraries ignore reorder=1, although the program names its neighbours",
-        source="MPICH issue 1654 (reorder ignored); Open MPI issues 11756, 8939 (reordered wrongly)",
-        evidence="https://doi.org/10.1007/978-3-642-24449-0_7: Mercier and Jeannot, EuroMPI 2011",
-        domain=Choice(("yes",)),
-        consider=_consider_honour,
-        settings=_set_honour,
-        touches=("mpi_bound",),
-        symptoms=_SYMPTOMS,
-    ),
+    knob("rank-order", Choice(_ORDERS), _consider_order, settings=_set_order),
+    knob("honour-reorder", Choice(("yes",)), _consider_honour, settings=_set_honour),
 )

@@ -2,13 +2,10 @@
 
 from collections.abc import Mapping
 
+from mpiric.knobs._declaration import knob
 from mpiric.model.job import Meaning
-from mpiric.model.knob import Choice, Knob, ResultsEffect, Skip, Try
+from mpiric.model.knob import Choice, ResultsEffect, Skip, Try
 from mpiric.model.situation import Situation
-
-
-def _waits_politely(situation: Situation) -> bool:
-    return any(situation.is_on(switch) for switch in situation.mpi.capabilities.waiting_switches)
 
 
 def _yields_by_itself(situation: Situation) -> bool:
@@ -21,7 +18,8 @@ def _yields_by_itself(situation: Situation) -> bool:
 
 
 def _consider(situation: Situation) -> Skip | Try:
-    can, polite = situation.mpi.capabilities, _waits_politely(situation)
+    can = situation.mpi.capabilities
+    polite = any(situation.is_on(switch) for switch in can.waiting_switches)
     if "waiting" not in can.settings:
         return Skip(f"{can.title} has no setting for it")
     if situation.ranks_per_node < 2 and not polite:
@@ -46,26 +44,12 @@ def _brings(value: str, situation: Situation) -> Mapping[str, str]:
 
 
 KNOBS = (
-    Knob(
-        name="waiting",
-        sentence="Use of a rank's CPU while it waits for a message",
-        why=(
-            "With more ranks than CPUs, spinning ranks block the ones they wait for; MPICH's shared-memory "
-            "collectives do so however often they yield, so its message-based ones come along"
-        ),
-        source=(
-            "measured: 512 KiB Allreduce, 4 ranks on 2 cores, 100-500 ms spinning and 0.4 ms with "
-            "message-based "
-            "collectives; mpi_yield_when_idle in the Open MPI FAQ, I_MPI_WAIT_MODE and I_MPI_THREAD_YIELD "
-            "in the "
-            "Intel MPI Developer Reference"
-        ),
-        evidence="benchmarks/results/answers.md: more ranks than CPUs, 1.77 to 8.42 times as fast",
-        domain=Choice(("spin", "yield", "sleep")),
-        consider=_consider,
+    knob(
+        "waiting",
+        Choice(("spin", "yield", "sleep")),
+        _consider,
         results=ResultsEffect.CHECKED,
         brings=_brings,
         site_default=lambda value, _: value == "spin",  # if each rank has a CPU, yielding only costs time
-        symptoms=("involuntary_per_s", "mpi_share", "collective_share", "point_to_point_share", "cpu_use"),
     ),
 )

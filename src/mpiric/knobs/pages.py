@@ -1,8 +1,9 @@
 """Page sizes of the program's memory."""
 
+from mpiric.knobs._declaration import knob
 from mpiric.knobs.allocator import beside_another_allocator, faults_much
 from mpiric.model.amount import size
-from mpiric.model.knob import Choice, Knob, Skip, Try
+from mpiric.model.knob import Choice, Skip, Try
 from mpiric.model.launch import Spelling
 from mpiric.model.situation import NO_C_LIBRARY, Situation
 
@@ -57,22 +58,7 @@ def _set(value: str, situation: Situation) -> Spelling | None:
 
 
 KNOBS = (
-    Knob(
-        name="huge-pages",
-        sentence="Whether malloc requests huge pages, transparent or reserved ones",
-        why="A huge page covers 512 ordinary ones: fewer faults on first touch, fewer TLB misses after",
-        source=(
-            "measured: loops that allocate and touch 2-5× faster, random access over 1-1.5 GB 1.4×; glibc "
-            "manual, "
-            "'Memory Allocation Tunables', glibc.malloc.hugetlb (since 2.35); with none reserved, 2 does "
-            "nothing"
-        ),
-        evidence="benchmarks/results/answers.md: streams, 1.19 to 1.26 times as fast",
-        domain=Choice(tuple(_SETTINGS)),
-        consider=_consider,
-        settings=_set,
-        idle_beside=beside_another_allocator,
-        touches=("own_bound", "fault_bound"),
-        symptoms=("minor_faults_per_s", "system_share", "huge_share"),
+    knob(
+        "huge-pages", Choice(tuple(_SETTINGS)), _consider, settings=_set, idle_beside=beside_another_allocator
     ),
 )

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 
+from mpiric.knobs._declaration import knob
 from mpiric.model.amount import size
-from mpiric.model.knob import Bytes, Choice, Count, Knob, Skip, Try, parse_bytes
+from mpiric.model.knob import Bytes, Choice, Count, Skip, Try, parse_bytes
 from mpiric.model.situation import Situation
 
 _KIB, _MIB = 1 << 10, 1 << 20
@@ -79,73 +80,15 @@ def _consider_eager_network(situation: Situation) -> Skip | Try:
 
 
 KNOBS = (
-    Knob(
-        name="eager-node",
-        sentence="Size up to which a message on the node is sent without waiting for its receiver",
-        why="Eager messages save a round trip and cost a copy and buffers, which grow along",
-        source=(
-            "btl_vader_eager_limit and btl_sm_eager_limit (4 KiB), MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_CELL_SIZE "
-            "(68 KiB in 4.0, 8 KiB in 5.0), I_MPI_SHM_CELL_FWD_SIZE as the libraries describe them"
-        ),
-        evidence="benchmarks/results/answers.md: late receiver, 1.47 times, with single-copy-threshold",
-        domain=Bytes(1 * _KIB, 1 * _MIB),
-        consider=_consider_eager_node,
+    knob(
+        "eager-node",
+        Bytes(1 * _KIB, 1 * _MIB),
+        _consider_eager_node,
         brings=_eager_node_brings,
-        touches=("node_message_bound",),
         threshold_of="node",
-        symptoms=("point_to_point_share",),
     ),
-    Knob(
-        name="single-copy-threshold",
-        sentence="Size from which a message on the node is copied straight out of the sender's memory",
-        why="The kernel's copy costs a call: cheap for large messages, expensive for small ones",
-        source="MPIR_CVAR_CH4_IPC_CMA_P2P_THRESHOLD (8 KiB), I_MPI_SHM_CMA_THRESHOLD in the manuals",
-        evidence="benchmarks/results/answers.md: late receiver, 1.47 times as fast (and eager-node)",
-        domain=Bytes(1 * _KIB, 64 * _MIB),
-        consider=_consider_threshold,
-        touches=("node_message_bound",),
-        threshold_of="node",
-        symptoms=("point_to_point_share", "system_share"),
-    ),
-    Knob(
-        name="node-buffers",
-        sentence="How many messages on the node may be under way before a sender has to wait",
-        why="Bursts of messages stop when buffers run out; more of them cost memory and cache",
-        source="btl_sm_fbox_max, MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_NUM_CELLS, I_MPI_SHM_CELL_FWD_NUM",
-        evidence="benchmarks/results/long_programs.md: LULESH, in an answer of 1.37 times",
-        domain=Count(8, 1024),
-        consider=_consider_buffers,
-        touches=("node_message_bound",),
-        symptoms=("point_to_point_share",),
-    ),
-    Knob(
-        name="eager-network",
-        sentence="Size up to which a message between nodes is sent without waiting for its receiver",
-        why="Eager messages save a round trip of the network; every peer needs buffers of that size",
-        source=(
-            "btl_tcp_eager_limit (64 KiB), MPIR_CVAR_CH4_OFI_EAGER_THRESHOLD, UCX_RNDV_THRESH in ucx_info "
-            "-cf, "
-            "FI_OFI_RXM_BUFFER_SIZE in fi_rxm(7), FI_CXI_RDZV_THRESHOLD in fi_cxi(7), MV2_IBA_EAGER_THRESHOLD"
-        ),
-        evidence=(
-            "https://github.com/openucx/ucx/issues/1832: 8.9 GB/s by default, 10.4 GB/s with "
-            "UCX_RNDV_THRESH=66000"
-        ),
-        domain=Bytes(1 * _KIB, 16 * _MIB),
-        consider=_consider_eager_network,
-        touches=("network_bound",),
-        threshold_of="network",
-        symptoms=("point_to_point_share",),
-    ),
-    Knob(
-        name="memory-copy",
-        sentence="The routine that copies messages through shared memory",
-        why="Vector width and streaming stores suit some sizes, CPUs and clock limits better than others",
-        source="I_MPI_SHM in the Intel MPI Developer Reference; btl_vader_memcpy_limit of Open MPI",
-        evidence="benchmarks/results/long_programs.md: LULESH, in an answer of 1.37 times",
-        domain=Choice(("avx512", "avx2", "sse", "memcpy", "memmove")),
-        consider=_consider_copy,
-        touches=("node_message_bound",),
-        symptoms=("point_to_point_share",),
-    ),
+    knob("single-copy-threshold", Bytes(1 * _KIB, 64 * _MIB), _consider_threshold, threshold_of="node"),
+    knob("node-buffers", Count(8, 1024), _consider_buffers),
+    knob("eager-network", Bytes(1 * _KIB, 16 * _MIB), _consider_eager_network, threshold_of="network"),
+    knob("memory-copy", Choice(("avx512", "avx2", "sse", "memcpy", "memmove")), _consider_copy),
 )

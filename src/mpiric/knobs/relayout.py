@@ -4,10 +4,11 @@ Tried with ``--allow-relayout`` only. mpiric's runtime implements it (`src/runti
 command that undoes it.
 """
 
+from mpiric.knobs._declaration import knob
 from mpiric.knobs._outputs import output_system, outputs
 from mpiric.knobs.late import by_the_runtime, no_runtime
 from mpiric.model.file_rules import binary_size, parse_hdf5
-from mpiric.model.knob import FilesEffect, Knob, Skip, Try, Written
+from mpiric.model.knob import FilesEffect, Skip, Try, Written
 from mpiric.model.launch import Spelling
 from mpiric.model.situation import Situation
 
@@ -40,21 +41,11 @@ def _set_hdf5(value: str, situation: Situation) -> Spelling | None:
 
 
 KNOBS = (
-    Knob(
-        name="hdf5",
-        sentence="Where objects begin in parallel HDF5 files, and whether ranks write metadata together",
-        why="Objects across stripes make ranks wait for one another's locks; metadata go out in small writes",
-        source="HDF5 reference manual, H5Pset_alignment and H5Pset_coll_metadata_write; H5Tuner, SC13, "
-        "https://doi.org/10.1145/2503210.2503278",
-        evidence=(
-            "https://doi.org/10.1145/2503210.2503278: H5Tuner, SC13, alignment among the parameters that it "
-            "tunes"
-        ),
-        domain=Written("`align=1MiB`, `metadata=collective`, or both with a comma between them", parse_hdf5),
-        consider=_consider_hdf5,
+    knob(
+        "hdf5",
+        Written("`align=1MiB`, `metadata=collective`, or both with a comma between them", parse_hdf5),
+        _consider_hdf5,
         files=FilesEffect.RELAYOUT,
         settings=_set_hdf5,
-        touches=("mpi_io_bound", "unsafe_bound"),
-        symptoms=("io_share", "file_share"),
     ),
 )

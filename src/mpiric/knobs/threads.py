@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-from mpiric.model.knob import Choice, Count, Knob, ResultsEffect, Skip, Try, by_value, plain
+from mpiric.knobs._declaration import knob
+from mpiric.model.knob import Choice, Count, ResultsEffect, Skip, Try, by_value, plain
 from mpiric.model.launch import Spelling
 from mpiric.model.situation import Situation
 
@@ -17,7 +18,6 @@ _WAITS = {
     "active": {"OMP_WAIT_POLICY": "ACTIVE", "GOMP_SPINCOUNT": "infinity", "KMP_BLOCKTIME": "infinite"},
     "passive": {"OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": "0", "KMP_BLOCKTIME": "0"},
 }
-_OPENMP = "OpenMP API specification, chapter 'Environment Variables'"
 
 
 def _consider_count(situation: Situation) -> Skip | Try:
@@ -144,92 +144,45 @@ def _consider_nodes(situation: Situation) -> Skip | Try:
 
 
 KNOBS = (
-    Knob(
-        name="omp-threads",
-        sentence="Threads of each rank, for OpenMP and the threaded math libraries",
-        why="Left alone, every rank starts a thread for each CPU of the machine; too few leave CPUs idle",
-        source=f"{_OPENMP}; MKL, OpenBLAS and BLIS user guides on threading",
-        evidence="benchmarks/results/answers.md: more threads than CPUs, 1.4 to 1.54 times as fast",
-        domain=Count(1, 4096),
-        consider=_consider_count,
+    knob(
+        "omp-threads",
+        Count(1, 4096),
+        _consider_count,
         results=ResultsEffect.CHECKED,
         brings=_count_brings,
         settings=plain(*_COUNTS),
-        symptoms=("cpu_use", "involuntary_per_s"),
     ),
-    Knob(
-        name="threads-per-rank",
-        sentence="The CPUs each rank is given for its threads",
-        why="A rank bound to one core runs all its threads there, one after the other",
-        source="mpirun(1) --map-by :PE=n, the Hydra manual -bind-to core:n, srun(1) --cpus-per-task",
-        evidence="https://github.com/UCL-ARC/pi_examples/issues/21: 72 threads, 4.15 s on a core, 0.5 on all",
-        domain=Count(1, 4096),
-        consider=_consider_width,
-        symptoms=("cpu_use", "involuntary_per_s"),
-    ),
-    Knob(
-        name="omp-places",
-        sentence="Hardware that each OpenMP thread is bound to",
-        why="A thread that stays keeps its caches and the memory it touched first",
-        source=f"{_OPENMP}, OMP_PLACES",
-        evidence="https://doi.org/10.1007/978-3-642-30961-8_2: Eichenberger et al., IWOMP 2012",
-        domain=Choice(("cores", "threads", "sockets")),
-        consider=_consider_places,
+    knob("threads-per-rank", Count(1, 4096), _consider_width),
+    knob(
+        "omp-places",
+        Choice(("cores", "threads", "sockets")),
+        _consider_places,
         brings=lambda _value, _situation: {"omp-bind": "close"},
         settings=plain("OMP_PLACES"),
         idle_beside=_beside_one_thread,
-        symptoms=("cpu_use", "involuntary_per_s"),
     ),
-    Knob(
-        name="omp-bind",
-        sentence="Whether OpenMP threads are bound close together, spread, or not at all",
-        why="Close threads share caches; spread ones have more memory bandwidth each",
-        source=f"{_OPENMP}, OMP_PROC_BIND",
-        evidence="https://doi.org/10.1007/978-3-642-30961-8_2: Eichenberger et al., IWOMP 2012",
-        domain=Choice(("close", "spread", "false")),
-        consider=_consider_bind,
+    knob(
+        "omp-bind",
+        Choice(("close", "spread", "false")),
+        _consider_bind,
         settings=plain("OMP_PROC_BIND"),
         idle_beside=_beside_one_thread,
-        symptoms=("cpu_use", "involuntary_per_s"),
     ),
-    Knob(
-        name="omp-wait",
-        sentence="Whether waiting OpenMP threads spin or sleep",
-        why="Spinning threads answer at once; sleeping ones leave their CPU to others",
-        source=f"{_OPENMP}, OMP_WAIT_POLICY; GOMP_SPINCOUNT in the libgomp manual, KMP_BLOCKTIME in Intel's",
-        evidence="https://github.com/llvm/llvm-project/issues/195239: 96 cores, faster actively",
-        domain=Choice(tuple(_WAITS)),
-        consider=_consider_wait,
+    knob(
+        "omp-wait",
+        Choice(tuple(_WAITS)),
+        _consider_wait,
         settings=by_value(_WAITS),
         idle_beside=_beside_one_thread,
-        symptoms=("cpu_use", "involuntary_per_s"),
     ),
-    Knob(
-        name="ranks",
-        sentence="The number of ranks",
-        why="The best split of the CPUs into ranks and threads depends on the program",
-        source="measured by the search; the program decides whether another number is possible",
-        evidence="https://doi.org/10.1063/5.0019045: MDBenchmark, ranks and threads of GROMACS on 23 systems",
-        domain=Count(1, 1 << 24),
-        consider=_consider_ranks,
+    knob(
+        "ranks",
+        Count(1, 1 << 24),
+        _consider_ranks,
         results=ResultsEffect.ROUNDING,
         only_when_asked="--vary-ranks",
         brings=_ranks_brings,
         settings=lambda value, _: Spelling(ranks=int(value)),
-        symptoms=("parallel_efficiency",),
     ),
-    Knob(
-        name="nodes",
-        sentence="The number of nodes the ranks are spread over",
-        why="Fewer nodes talk less over the network; more have more memory bandwidth",
-        source="measured by the search",
-        evidence=(
-            "https://doi.org/10.1007/978-3-030-16205-4_17: LAMMPS saves up to 61 % of its time on as few "
-            "nodes as possible"
-        ),
-        domain=Count(1, 1 << 20),
-        consider=_consider_nodes,
-        only_when_asked="--vary-nodes",
-        symptoms=("off_node_share", "mpi_share"),
-    ),
+    knob("nodes", Count(1, 1 << 20), _consider_nodes, only_when_asked="--vary-nodes"),
 )

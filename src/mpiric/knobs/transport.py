@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 
 from mpiric.knobs._carriers import shared_memory_is_off
+from mpiric.knobs._declaration import knob
 from mpiric.model.amount import size
 from mpiric.model.knob import (
     Choice,
-    Knob,
     Name,
     Need,
     ResultsEffect,
@@ -18,7 +18,6 @@ from mpiric.model.knob import (
 from mpiric.model.situation import Situation
 
 _MECHANISMS = ("cma", "xpmem", "knem", "emulated", "none")
-_GPU_RUNTIMES = ("libcuda.", "libcudart.", "libze_loader.", "libamdhip64.", "libhsa-runtime64.")
 _BROUGHT = ("mlx",)  # providers that only some MPI libraries ship, never the system's libfabric
 _ADAPTERS = "/sys/class/infiniband"
 _DEVICES = {  # provider or transport → patterns of its adapter's name in sysfs
@@ -100,21 +99,6 @@ def _consider_single_copy(situation: Situation) -> Skip | Try:
         return Try(values, 0.4, f"{in_kernel:.0%} of the time is spent in the kernel", ("none",))
     because = "a matter of message sizes: the kernel's copy costs a call, the buffer's a second copy"
     return Try(values, 0.2, because)
-
-
-def _consider_gpu_buffers(situation: Situation) -> Skip | Try:
-    if not situation.mpi.capabilities.looks_for_gpu_buffers:
-        return Skip("the library looks for GPU buffers only on request")
-    if not situation.machine.gpus:
-        return Skip("the machine has no GPU")
-    if not situation.observation.ranks:
-        return Skip("the libraries of the program are unknown")
-    if any(map(situation.observation.loads, _GPU_RUNTIMES)):
-        return Skip("the program loads a GPU runtime")
-    if (ranks := situation.shown("gpu_ranks", 0)) >= 1:
-        return Skip(f"{ranks:,.0f} ranks load the driver of a GPU")
-    because = "the program loads no GPU runtime: asking whether a buffer is on a GPU is wasted"
-    return Try(("off",), 0.1, because)
 
 
 def _on_one_node(situation: Situation) -> str:
@@ -214,132 +198,50 @@ def without_ucx(values: Mapping[str, str], situation: Situation) -> bool:
 
 
 KNOBS = (
-    Knob(
-        name="node-transport",
-        sentence="Whether ranks on one node talk through shared memory",
-        why="Shared memory takes 0.3 µs where the loopback network takes 10 µs and more",
-        source=(
-            "Open MPI FAQ on the sm and vader transports, MPIR_CVAR_NOLOCAL and I_MPI_FABRICS as the "
-            "libraries describe them; measured: two ranks, 8 bytes, 0.35 µs in shared memory"
-        ),
-        evidence="benchmarks/results/answers.md: start-up alone, 9.18 times as fast; loopback latency, 1.74",
-        domain=Choice(("shared-memory", "shared-memory-only")),
-        consider=_consider_node_transport,
+    knob(
+        "node-transport",
+        Choice(("shared-memory", "shared-memory-only")),
+        _consider_node_transport,
         results=ResultsEffect.CHECKED,
         site_default=lambda value, _: value != "shared-memory-only",
-        touches=("mpi_bound", "outside_bound"),
         helped_where=(("outside_bound", 0.95),),  # all 8 short programs of 12 with Open MPI 4.1: 1.05 to 1.7
-        symptoms=("mpi_share", "point_to_point_share", "start_up_s"),
     ),
-    Knob(
-        name="network-library",
-        sentence="The library below MPI that carries messages: its own, UCX, libfabric or PSM",
-        why=(
-            "They choose networks, protocols and thresholds differently; without-ofi leaves the choice to "
-            "the library and does not open libfabric, which takes a second of Open MPI 5's start-up"
-        ),
-        source="Open MPI docs 'Network support' (pml, mtl), MPICH README (netmod); measured on two networks",
-        evidence="benchmarks/results/answers.md: late receiver, 1.35 to 1.41 times as fast by UCX",
-        domain=Choice(("own", "ucx", "ofi", "psm2", "without-ofi")),
+    knob(
+        "network-library",
+        Choice(("own", "ucx", "ofi", "psm2", "without-ofi")),
+        _consider_network_library,
         needs=_device,
-        consider=_consider_network_library,
         site_default=suits_every_program_between_nodes,
         idle_beside=_all_in_shared_memory,
-        touches=("mpi_bound", "outside_bound"),
-        symptoms=("mpi_share", "start_up_s"),
     ),
-    Knob(
-        name="single-copy",
-        sentence="How a large message on the node is copied straight from rank to rank",
-        why="One copy by the kernel saves bandwidth; two through a shared buffer save the call and its locks",
-        source=(
-            "btl_vader_single_copy_mechanism and smsc in the Open MPI docs, MPIR_CVAR_CH4_CMA_ENABLE, "
-            "I_MPI_SHM_CMA, MV2_SMP_USE_CMA, MPICH_SMP_SINGLE_COPY_MODE"
-        ),
-        evidence="benchmarks/results/answers.md: two copies, 1.74 times as fast by CMA",
-        domain=Choice(_MECHANISMS),
+    knob(
+        "single-copy",
+        Choice(_MECHANISMS),
+        _consider_single_copy,
         needs=_device,
-        consider=_consider_single_copy,
         site_default=suits_every_program,
-        touches=("node_message_bound",),
-        symptoms=("point_to_point_share", "system_share"),
     ),
-    Knob(
-        name="gpu-buffers",
-        sentence="Whether MPI checks for each buffer if it is in GPU memory",
-        why="The question costs time in every call; a program without GPU never needs the answer",
-        source="MPIR_CVAR_ENABLE_GPU as MPICH describes it; MPICH_GPU_SUPPORT_ENABLED in Cray's intro_mpi(3)",
-        evidence="https://github.com/pmodels/mpich/pull/5005: the question can be expensive",
-        domain=Choice(("off",)),
-        consider=_consider_gpu_buffers,
-        touches=("mpi_bound", "outside_bound"),
-        symptoms=("mpi_share", "start_up_s"),
-    ),
-    Knob(
-        name="network-interface",
-        sentence="The network interface that carries messages between nodes",
-        why="Libraries pick the first interface or spread over all: the slow one decides",
-        source=(
-            "measured on two networks: MPICH took the one with 100 times the latency, Open MPI spread over "
-            "both at 1/12 of the bandwidth; Open MPI issues 30, 10397, 12323, UCX issues 4929, 8740"
-        ),
-        evidence=(
-            "benchmarks/results/tuned_programs.md: LAMMPS, 5.04 times as fast in an answer with the other "
-            "network of the nodes"
-        ),
-        domain=Name(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,31}"),
+    knob(
+        "network-interface",
+        Name(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,31}"),
+        _consider_interface,
         needs=_interface,
-        consider=_consider_interface,
         site_default=suits_every_program_between_nodes,
-        touches=("network_bound", "outside_bound"),
-        symptoms=("mpi_share",),
     ),
-    Knob(
-        name="host-names",
-        sentence="By their names on which network the hosts are called in host lists and host files",
-        why="Launchers reach hosts by these names, and some libraries send their messages to them as well",
-        source=(
-            "MPICH CH3, tcp_init.c: MPIR_CVAR_CH3_INTERFACE_HOSTNAME, set by hydra to the name it is given; "
-            "site documentations that name nodes twice (kp001, kp001.ipoib)"
-        ),
-        evidence=(
-            "benchmarks/results/tuned_programs.md: the same choice of a network, for libraries that follow "
-            "the names of the hosts"
-        ),
-        domain=Name(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,31}"),
-        needs=_interface,
-        consider=_consider_host_names,
-        touches=("network_bound", "outside_bound"),
-        symptoms=("mpi_share",),
-    ),
-    Knob(
-        name="ofi-provider",
-        sentence="The libfabric provider that carries messages between nodes",
-        why="Providers of one network differ in latency, and one for another network is slow or fails",
-        source="fi_provider(7), Intel MPI Developer Reference 'OFI-capable Network Fabrics Control'",
-        evidence=(
-            "https://github.com/mercury-hpc/mercury/issues/485: psm3 instead of psm2, an order of magnitude "
-            "slower"
-        ),
-        domain=Choice(_PROVIDERS),
+    knob("host-names", Name(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,31}"), _consider_host_names, needs=_interface),
+    knob(
+        "ofi-provider",
+        Choice(_PROVIDERS),
+        _consider_provider,
         needs=_device,
-        consider=_consider_provider,
         site_default=suits_every_program_between_nodes,
-        touches=("network_bound", "outside_bound"),
-        symptoms=("mpi_share",),
     ),
-    Knob(
-        name="ucx-transports",
-        sentence="The transports UCX may use",
-        why="Connections (rc) are fast for few peers, dynamic or unconnected ones (dc, ud) scale to many",
-        source="UCX documentation, 'Transports' in the FAQ (UCX_TLS); UCX issues 10049, 11091",
-        evidence="https://github.com/openucx/ucx/issues/5740: 1.3 s by ud, 0.7 s by rc and dc",
-        domain=Choice(("all", "node", "tcp", "rc", "dc", "ud")),
+    knob(
+        "ucx-transports",
+        Choice(("all", "node", "tcp", "rc", "dc", "ud")),
+        _consider_ucx,
         needs=_device,
-        consider=_consider_ucx,
         site_default=suits_every_program_between_nodes,
         idle_beside=without_ucx,
-        touches=("ucx_bound",),
-        symptoms=("point_to_point_share", "mpi_share"),
     ),
 )

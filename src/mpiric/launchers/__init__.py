@@ -14,25 +14,3 @@ from mpiric.launchers._render import render
 from mpiric.launchers._spellers import spell, spell_carried
 from mpiric.launchers._substitute import with_parameters
 from mpiric.launchers._variables import given_to_ranks
-
-__all__ = [
-    "Dialect",
-    "ambiguous_launcher_word",
-    "dialects",
-    "emit",
-    "emit_all",
-    "given_to_ranks",
-    "host_facets",
-    "launcher_word",
-    "named_hosts",
-    "parse_command",
-    "placing_launchers",
-    "recognise_launcher",
-    "render",
-    "runtime_variables",
-    "spell",
-    "spell_carried",
-    "with_parameters",
-    "without_wrappers",
-    "write_host_file",
-]

@@ -93,16 +93,12 @@ def _one_prefix(arguments: Sequence[str], at: int) -> int:
         return 1 if at == leading_assignments(arguments[: at + 1]) - 1 else 0
     name = word.rsplit("/", 1)[-1]
     if name == "env":
-        return _env_length(arguments, at)
+        end = at + 1
+        while end < len(arguments) and (arguments[end].startswith("-") or is_assignment(arguments[end])):
+            end += 2 if arguments[end] in _ENV_VALUED else 1
+        return end - at
     wrapper = _WRAPPERS.get(name)
     return _wrapper_length(wrapper, arguments, at) if wrapper is not None else 0
-
-
-def _env_length(arguments: Sequence[str], at: int) -> int:
-    end = at + 1
-    while end < len(arguments) and (arguments[end].startswith("-") or is_assignment(arguments[end])):
-        end += 2 if arguments[end] in _ENV_VALUED else 1
-    return end - at
 
 
 def _wrapper_length(wrapper: Wrapper, arguments: Sequence[str], at: int) -> int:

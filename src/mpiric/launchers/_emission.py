@@ -150,7 +150,19 @@ def shared_variables(plans: Sequence[Plan]) -> dict[str, str]:
 
 def bound_inside(plans: Sequence[Plan], argv: tuple[str, ...]) -> Emission:
     """Return a launch by `argv`, which bind nothing, in which each rank binds itself."""
-    script = {_SCRIPT: _binding_script(plans)}
+    cases = "".join(
+        f"{rank}) pus={pu_list(seat.pus)} ;;  {comment(host)}\n" for rank, host, seat in seat_of_each(plans)
+    )
+    script = {
+        _SCRIPT: (
+            "#!/bin/sh\n"
+            f"# sh {_SCRIPT} PROGRAM …: bind this rank to its hardware threads, then execute the program.\n"
+            f"case {_rank()} in\n{cases}"
+            f'*) echo "{_SCRIPT}: unknown rank" >&2; exit 1 ;;\n'
+            "esac\n"
+            'exec taskset -c "$pus" "$@"\n'
+        )
+    }
     return Emission((*argv, "sh", _SCRIPT), shared_variables(plans), script, note=_BINDS_ITSELF)
 
 
@@ -161,18 +173,3 @@ def _rank() -> str:
     for name in reversed(names):
         expression = f"${{{name}:-{expression}}}"
     return expression
-
-
-def _binding_script(plans: Sequence[Plan]) -> str:
-    """Return a script that binds its rank and then executes the program."""
-    cases = "".join(
-        f"{rank}) pus={pu_list(seat.pus)} ;;  {comment(host)}\n" for rank, host, seat in seat_of_each(plans)
-    )
-    return (
-        "#!/bin/sh\n"
-        f"# sh {_SCRIPT} PROGRAM …: bind this rank to its hardware threads, then execute the program.\n"
-        f"case {_rank()} in\n{cases}"
-        f'*) echo "{_SCRIPT}: unknown rank" >&2; exit 1 ;;\n'
-        "esac\n"
-        'exec taskset -c "$pus" "$@"\n'
-    )

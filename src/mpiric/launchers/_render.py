@@ -62,7 +62,8 @@ def _switched(draft: Draft, spellings: Sequence[Spelled]) -> Draft:
         raise MismatchError(f"{switches[0][0]} and {knob} require different launchers")
     target = dialects()[spelling.dialect]
     translation = translate(draft.job, target, spelling.launcher_words, crowded=spelling.crowded)
-    before = " ".join((*draft.job.launcher_words, *_tokens(draft.job)))
+    tokens = [token for option in draft.job.segments[0].options for token in option.tokens]
+    before = " ".join((*draft.job.launcher_words, *tokens))
     setting = Setting(
         knob, "launcher", " ".join(spelling.launcher_words), "command line", f"{before} (command line)"
     )
@@ -70,10 +71,6 @@ def _switched(draft: Draft, spellings: Sequence[Spelled]) -> Draft:
     for option in translation.left_out:
         draft = draft.noting(Setting(knob, " ".join(option.tokens), LEFT_OUT, "command line"))
     return set_variables(draft, {name: (knob, value) for name, value in translation.variables.items()})
-
-
-def _tokens(job: Job) -> tuple[str, ...]:
-    return tuple(token for option in job.segments[0].options for token in option.tokens)
 
 
 def _with_ranks(draft: Draft, spellings: Sequence[Spelled]) -> Draft:

@@ -81,23 +81,19 @@ def route_speller(situation: Situation, value: str) -> Spelling | None:
             note="the launcher of the library starts its own daemons inside the allocation",
         )
     if value == "srun":
-        return _by_srun(situation)
+        launcher = dialects().get(situation.mpi.dialect)
+        if launcher is None or not launcher.process_manager:
+            return None
+        if launcher.process_manager_needs and launcher.process_manager_needs not in situation.job.environment:
+            return None
+        manager = launcher.process_manager
+        return Spelling(
+            launcher_words=("srun",),
+            dialect="srun",
+            options=((f"--mpi={manager}",),),
+            note=f"needs Slurm's mpi/{manager} plug-in; srun binds by its own rules",
+        )
     return None
-
-
-def _by_srun(situation: Situation) -> Spelling | None:
-    launcher = dialects().get(situation.mpi.dialect)
-    if launcher is None or not launcher.process_manager:
-        return None
-    if launcher.process_manager_needs and launcher.process_manager_needs not in situation.job.environment:
-        return None
-    manager = launcher.process_manager
-    return Spelling(
-        launcher_words=("srun",),
-        dialect="srun",
-        options=((f"--mpi={manager}",),),
-        note=f"needs Slurm's mpi/{manager} plug-in; srun binds by its own rules",
-    )
 
 
 def spell(knob: str, value: str, situation: Situation) -> Spelling | None:

@@ -128,9 +128,7 @@ def _nodes(situation: Situation, value: str) -> Spelling:
     return Spelling(options=(("-ppn", str(ranks_on_each(situation, int(value)))),))
 
 
-SPELLINGS: Mapping[str, Speller] = {
-    "nodes": _nodes,
-}
+SPELLINGS: Mapping[str, Speller] = {"nodes": _nodes}
 
 # ``n1:4`` in lists and lines: HYDU_parse_hostfile.
 HOSTS = HostFormat(by_commas, first_word, colon, colon, has_slots=True)

@@ -4,5 +4,3 @@ from mpiric.machine.noticing import notice
 from mpiric.machine.reading import read_machine
 from mpiric.machine.topology import load_topology
 from mpiric.machine.topology_xml import read_topology
-
-__all__ = ["load_topology", "notice", "read_machine", "read_topology"]

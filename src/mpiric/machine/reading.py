@@ -68,7 +68,9 @@ def _directories(host: Host) -> Iterator[str]:
         names = [""] if kind[0] == "cgroup2" else kind[-1].split(",")
         for name in names:
             if name in groups:
-                yield from _upwards(fields[4], _below(groups[name], fields[3]))
+                parts = [part for part in _below(groups[name], fields[3]).split("/") if part]
+                for length in range(len(parts), -1, -1):
+                    yield "/".join([fields[4].rstrip("/"), *parts[:length]])
 
 
 def _below(group: str, mounted_root: str) -> str:
@@ -76,12 +78,6 @@ def _below(group: str, mounted_root: str) -> str:
     if mounted_root != "/" and group.startswith(mounted_root):
         return group[len(mounted_root) :]
     return "" if "/.." in group else group
-
-
-def _upwards(mount_point: str, group: str) -> Iterator[str]:
-    parts = [part for part in group.split("/") if part]
-    for length in range(len(parts), -1, -1):
-        yield "/".join([mount_point.rstrip("/"), *parts[:length]])
 
 
 def _quota(host: Host, directory: str) -> list[float]:
@@ -182,8 +178,9 @@ def read_memory(host: Host, limit_bytes: int) -> Memory:
         return number_of(facts.get(name, "")) * 1024
 
     total = kib("MemTotal")
+    text = host.run(["getconf", "PAGESIZE"]).stdout.strip()
     pages = Pages(
-        size_bytes=_page_size(host),
+        size_bytes=number_of(text, _PAGE_SIZE),
         transparent=_chosen(host.read_text(f"{_THP}/enabled")),
         transparent_defrag=_chosen(host.read_text(f"{_THP}/defrag")),
         huge_size_bytes=kib("Hugepagesize"),
@@ -197,11 +194,6 @@ def read_memory(host: Host, limit_bytes: int) -> Memory:
         overcommit=number_of((host.read_text("/proc/sys/vm/overcommit_memory") or "").strip()),
         pages=pages,
     )
-
-
-def _page_size(host: Host) -> int:
-    text = host.run(["getconf", "PAGESIZE"]).stdout.strip()
-    return number_of(text, _PAGE_SIZE)
 
 
 def _chosen(text: str | None) -> str:

@@ -95,7 +95,7 @@ def _processes(host: Host) -> Mapping[int, tuple[ObservedProcess, Mapping[str, s
             continue
         environment = _environment(host, pid)
         rank = _rank(environment)
-        maps_mpi = rank is not None and _maps_mpi(host, pid)
+        maps_mpi = rank is not None and any(map(is_mpi_library, _mapped(host, pid)))
         program = program_of(pid)
         processes[pid] = (
             ObservedProcess(pid, _count(status.get("PPid", "")), program, rank, maps_mpi=maps_mpi),
@@ -118,10 +118,6 @@ def _job(pid: int, parents: Mapping[int, int], launchers: set[int], environment:
 
 def _rank(environment: Mapping[str, str]) -> int | None:
     return rank_of({key.encode(): value.encode(errors="replace") for key, value in environment.items()}, {})
-
-
-def _maps_mpi(host: Host, pid: int) -> bool:
-    return any(map(is_mpi_library, _mapped(host, pid)))
 
 
 def _mapped(host: Host, pid: int) -> set[str]:

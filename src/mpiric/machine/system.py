@@ -98,7 +98,9 @@ _MKL = ("/opt/intel/oneapi/mkl/*/lib/libmkl_rt.so*", "/opt/intel/mkl/lib/intel64
 def read_allocators(host: Host) -> tuple[tuple[str, str], ...]:
     """Return name and path of each allocator that can be preloaded; paths of the dynamic linker first."""
     libraries = list(linker_cache(host))
-    for directory in _more_directories(host):
+    user = [part for part in host.environ.get("LD_LIBRARY_PATH", "").split(":") if part.startswith("/")]
+    conda = host.environ.get("CONDA_PREFIX", "")
+    for directory in (*user, *((f"{conda}/lib",) if conda else ())):
         libraries += [(name, f"{directory}/{name}") for name in host.list_dir(directory)]
     allocators: dict[str, str] = {}
     for label, pattern in _ALLOCATORS:
@@ -123,9 +125,3 @@ def read_blas_libraries(host: Host) -> tuple[tuple[str, str], ...]:
         for path in matching(host, pattern):
             libraries.setdefault("mkl", path)
     return tuple(libraries.items())
-
-
-def _more_directories(host: Host) -> tuple[str, ...]:
-    user = [part for part in host.environ.get("LD_LIBRARY_PATH", "").split(":") if part.startswith("/")]
-    conda = host.environ.get("CONDA_PREFIX", "")
-    return (*user, *((f"{conda}/lib",) if conda else ()))

@@ -136,7 +136,14 @@ def load_topology(host: Host, source: str) -> Topology:
 def _exported(host: Host, description: str, name: str) -> str | None:
     """Return XML by libhwloc. Raises MpiricError with the name of a description that crashes libhwloc."""
     try:
-        return host.topology_xml(description, hwloc_libraries(host))
+        return host.topology_xml(
+            description,
+            tuple(
+                path
+                for home in homes(host.environ)
+                for path in matching(host, f"{home}/openmpi*/lib/openmpi/libhwloc.so.15")
+            ),
+        )
     except HwlocDiedError as error:
         raise MpiricError(
             f"cannot read the topology {name[:200]}: {error}", hint="export it again with `lstopo FILE.xml`"
@@ -167,12 +174,3 @@ def _with_pus(description: str) -> str:
     last = (description.replace("[", " ").split() or [""])[-1]
     has_type = ":" in last and not last[0].isdigit()
     return description if not has_type or last.lower().startswith("pu:") else f"{description} pu:1"
-
-
-def hwloc_libraries(host: Host) -> tuple[str, ...]:
-    """Return further paths of libhwloc: inside the Open MPI installations made by mpiric."""
-    return tuple(
-        path
-        for home in homes(host.environ)
-        for path in matching(host, f"{home}/openmpi*/lib/openmpi/libhwloc.so.15")
-    )

@@ -35,7 +35,22 @@ def read_topology(xml: str) -> Topology:
     try:
         nodes = _numa_nodes(root, objects)
         cores = _cores(root, nodes, _cpu_kinds(root))
-        return Topology(cores=cores, numa_nodes=nodes, caches=_caches(objects), xml=xml)
+        return Topology(
+            cores=cores,
+            numa_nodes=nodes,
+            caches=tuple(
+                Cache(
+                    level=int(entry.get("depth", "0")),
+                    kind=_CACHE_KINDS.get(entry.get("cache_type", "0"), "unified"),
+                    size_bytes=int(entry.get("cache_size", "0")),
+                    line_bytes=int(entry.get("cache_linesize", "0")),
+                    pus=_pus(entry),
+                )
+                for entry in objects
+                if "Cache" in entry.get("type", "")
+            ),
+            xml=xml,
+        )
     except ValueError as error:
         raise _refused(str(error)) from None
 
@@ -161,20 +176,6 @@ def _kind_of(pu: int, kinds: tuple[_CpuKind, ...]) -> str:
         return _CORE_TYPES[cpu_kind.core_type]
     # hwloc sorts kinds by rising efficiency if it could rank them.
     return "performance" if cpu_kind is kinds[-1] else "efficiency"
-
-
-def _caches(objects: list[ElementTree.Element]) -> tuple[Cache, ...]:
-    return tuple(
-        Cache(
-            level=int(entry.get("depth", "0")),
-            kind=_CACHE_KINDS.get(entry.get("cache_type", "0"), "unified"),
-            size_bytes=int(entry.get("cache_size", "0")),
-            line_bytes=int(entry.get("cache_linesize", "0")),
-            pus=_pus(entry),
-        )
-        for entry in objects
-        if "Cache" in entry.get("type", "")
-    )
 
 
 def _pus(entry: ElementTree.Element) -> tuple[int, ...]:

@@ -182,7 +182,8 @@ def _calls(record: Record) -> Iterator[_Calls]:
             rows[known_row.members, known_row.ordinal] = known_row
             members[known_row.members, known_row.ordinal][known_row.rank] = rank.rank
         for cell in rank.cells:
-            collective = _collective(cell.function)
+            match = _NAME.fullmatch(cell.function)
+            collective = match["collective"].lower() if match else ""
             if collective not in ALGORITHMS and not collective.startswith("neighbor_"):
                 continue
             row = None if cell.communicator is None else rank.communicators[cell.communicator]
@@ -206,11 +207,6 @@ def _calls(record: Record) -> Iterator[_Calls]:
 
 def _is_usable(row: CommunicatorRow) -> bool:
     return not row.is_window and not row.is_between and row.size > 1 and row.name != "(others)"
-
-
-def _collective(function: str) -> str:
-    match = _NAME.fullmatch(function)
-    return match["collective"].lower() if match else ""
 
 
 def _algorithm(calls: _Calls, facts: Mapping[str, str]) -> tuple[str, str]:
@@ -243,20 +239,13 @@ def _is_dense(calls: _Calls, name: str) -> bool:
 def _messages(calls: _Calls, algorithm: str) -> CallTraffic | None:
     mean = float(calls.bytes.mean())
     if algorithm == WITHIN_NODES:
-        return _within_nodes(calls.size, mean)
+        # The algorithm works node by node on part of the world: its partners depend on the rank order.
+        if calls.size * (calls.size - 1) > _MOST_PAIRS:
+            return ALGORITHMS["allreduce"]["ring"](calls.size, mean)
+        return all_pairs(calls.size, 2 * mean / calls.size)
     if calls.collective in _BY_SENDER:
         return all_pairs(calls.size, calls.bytes / calls.size)
     return ALGORITHMS[calls.collective][algorithm](calls.size, mean)
-
-
-def _within_nodes(ranks: int, size: float) -> CallTraffic:
-    """Return a model of an algorithm that works node by node on part of the world.
-
-    Its partners depend on the rank order, so all pairs get equal shares of the traffic up and down one tree.
-    """
-    if ranks * (ranks - 1) > _MOST_PAIRS:
-        return ALGORITHMS["allreduce"]["ring"](ranks, size)
-    return all_pairs(ranks, 2 * size / ranks)
 
 
 def _merged(models: Sequence[CollectiveModel]) -> tuple[CollectiveModel, ...]:

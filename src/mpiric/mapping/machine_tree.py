@@ -17,11 +17,7 @@ from mpiric.model.machine import Topology
 from mpiric.model.mapping import LevelCost, MachineSlots, MachineSpec, Numbers, RoutedNetwork, SlotTree
 
 # Defaults: shared memory of current servers, a network of 100 Gbit/s.
-_INSIDE = {
-    "numa": LevelCost(0.4, 9000.0),
-    "socket": LevelCost(0.6, 7000.0),
-    "node": LevelCost(0.8, 6000.0),
-}
+_INSIDE = {"numa": LevelCost(0.4, 9000.0), "socket": LevelCost(0.6, 7000.0), "node": LevelCost(0.8, 6000.0)}
 _NETWORK = LevelCost(1.3, 12500.0)
 _HOP_US = 0.1  # latency of a switch
 _INSIDE_DISTANCES = {"numa": 1.0, "socket": 2.0, "node": 4.0}

@@ -125,22 +125,19 @@ class _Reader:
         if described is not None and switches:
             self._refuse("network", "`network` and `switches` exclude each other")
         if switches:
-            return self._switches(switches)
+            below: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
+            for switch, value in switches.items():
+                if not isinstance(value, str):
+                    self._refuse("switches", f"{switch} needs a list such as n[1-4]")
+                names = hosts_of(value)
+                below[switch] = (
+                    tuple(child for child in names if child not in switches),
+                    tuple(child for child in names if child in switches),
+                )
+            return network_of_switches(below, self._name)
         if described is not None and not isinstance(described, str):
             self._refuse("network", f"{described!r} is not a network such as torus:4x4")
         return parse_network(described) if described else None
-
-    def _switches(self, table: Mapping[str, Any]) -> RoutedNetwork:
-        below: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
-        for switch, value in table.items():
-            if not isinstance(value, str):
-                self._refuse("switches", f"{switch} needs a list such as n[1-4]")
-            names = hosts_of(value)
-            below[switch] = (
-                tuple(child for child in names if child not in table),
-                tuple(child for child in names if child in table),
-            )
-        return network_of_switches(below, self._name)
 
     def positions(self, network: RoutedNetwork | None) -> dict[str, int]:
         table = self.table("at")

@@ -287,12 +287,7 @@ def _dragonfly_plus(counts: tuple[int, ...]) -> RoutedNetwork:
     )
 
 
-_KINDS = {
-    "dragonfly": _dragonfly,
-    "dragonfly+": _dragonfly_plus,
-    "fat-tree": _fat_tree,
-    "torus": _torus,
-}
+_KINDS = {"dragonfly": _dragonfly, "dragonfly+": _dragonfly_plus, "fat-tree": _fat_tree, "torus": _torus}
 
 
 def network_kinds() -> dict[str, Callable[[tuple[int, ...]], RoutedNetwork]]:

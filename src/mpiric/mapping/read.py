@@ -265,13 +265,7 @@ def _format(head: Numbers, name: str) -> str:
 
 
 class _Rows:
-    def __init__(
-        self,
-        values: Numbers,
-        counts: Numbers,
-        name: str,
-        form: str,
-    ) -> None:
+    def __init__(self, values: Numbers, counts: Numbers, name: str, form: str) -> None:
         has_size, has_edge_weights = form[0] == "1", form[2] == "1"
         leading = int(form[1] == "1") + int(has_size)
         if (counts < leading).any():

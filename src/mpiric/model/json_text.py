@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
@@ -91,7 +91,10 @@ def _hints(kind: type) -> Mapping[str, Any]:
 def _typed(kind: Any, value: Any, name: str) -> Any:
     origin, arguments = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType):
-        return _first_fitting(arguments, value, name)
+        for kind in arguments:
+            with suppress(ValueError):
+                return _typed(kind, value, name)
+        raise ValueError(f"{name} is of a wrong type")
     if origin is tuple and isinstance(value, list):
         kinds = (
             (arguments[0],) * len(value) if len(arguments) == 2 and arguments[1] is Ellipsis else arguments
@@ -106,13 +109,6 @@ def _typed(kind: Any, value: Any, name: str) -> Any:
         return float(value)
     if type(value) is kind and (is_number(value) if kind is int else kind is not float):
         return value  # str, bool, int, None
-    raise ValueError(f"{name} is of a wrong type")
-
-
-def _first_fitting(kinds: Sequence[Any], value: Any, name: str) -> Any:
-    for kind in kinds:
-        with suppress(ValueError):
-            return _typed(kind, value, name)
     raise ValueError(f"{name} is of a wrong type")
 
 

@@ -11,8 +11,8 @@ from mpiric.model.situation import Situation
 FILES = "io"  # family of the knobs for files, and name of the group of all knobs that affect files
 # Knobs of earlier versions, removed because they made no program faster. Recipes may still name them.
 REMOVED = frozenset(
-    "access-times blis-arch bootstrap broadcast-inputs collective-io fortran-buffers matching node-local "
-    "read-only-opens subdirectories zero-copy".split()
+    "access-times blis-arch bootstrap broadcast-inputs collective-io fortran-buffers gpu-buffers matching "
+    "node-local read-only-opens subdirectories zero-copy".split()
 )
 _LONGEST_WRITTEN = 2000  # characters; the value becomes part of variables and command lines
 _UNITS = {"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}

@@ -65,7 +65,6 @@ class Capabilities:
     node_buffers: str = ""  # default number of messages in flight
     node_buffers_variable: str = ""
     memory_copies: tuple[str, ...] = ()  # selectable routines
-    looks_for_gpu_buffers: bool = False  # checks for each buffer if it is in GPU memory
 
     # Messages between nodes.
     network_libraries: tuple[str, ...] = ()  # compiled in and selectable

@@ -35,10 +35,7 @@ WITHOUT_MESSAGES = {
 
 _MESSAGES, _SHARED = _on_node("mpir"), _on_node("release_gather")
 # The shared-memory collectives spin without yielding, so they are replaced by messages.
-_WAITING = {
-    "spin": _on_node("auto"),
-    "yield": {**_MESSAGES, "MPIR_CVAR_POLLS_BEFORE_YIELD": "10"},
-}
+_WAITING = {"spin": _on_node("auto"), "yield": {**_MESSAGES, "MPIR_CVAR_POLLS_BEFORE_YIELD": "10"}}
 _SLEEP = {
     **_MESSAGES,
     "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
@@ -101,7 +98,6 @@ def spellers(newer: bool) -> Mapping[str, Spell]:  # noqa: FBT001
         "single-copy": _single_copy(copies),
         "single-copy-threshold": in_bytes(*(f"MPIR_CVAR_CH4_IPC_{name}_P2P_THRESHOLD" for name in copies)),
         "mpi-io": hint_speller(by_hint_file),
-        "gpu-buffers": word("MPIR_CVAR_ENABLE_GPU", {"off": "0"}),
         "network-interface": _fabrics.network_interface,
         "eager-node": lambda value, _: _eager_node(value, f"MPIR_CVAR_CH4_{pack}", default),
         "eager-network": in_bytes(eager, *_fabrics.NETWORK_EAGER),

@@ -111,10 +111,14 @@ def describe(host: Host, library: str, location: Location) -> MpiLibrary | None:
     )
     standard = f"{directory}/{STANDARD_NAME}"
     standard = standard if host.is_file(standard) else ""
+    family = family_of_soname(soname)
+    families = [family] if family else []
+    if standard and family is not AbiFamily.STANDARD:
+        families.append(AbiFamily.STANDARD)
     mpi = MpiLibrary(
         implementation=name,
         version=version,
-        abi_families=_families(soname, standard),
+        abi_families=tuple(families),
         prefix=prefix,
         library=library,
         soname=soname,
@@ -208,14 +212,6 @@ def libfabric_dirs(host: Host, prefix: str) -> tuple[str, ...]:
         ]
     result += [path for path in candidates if host.is_file(f"{path}/libfabric.so.1")]
     return tuple(dict.fromkeys(result))
-
-
-def _families(soname: str, standard: str) -> tuple[AbiFamily, ...]:
-    family = family_of_soname(soname)
-    families = [family] if family else []
-    if standard and family is not AbiFamily.STANDARD:
-        families.append(AbiFamily.STANDARD)
-    return tuple(families)
 
 
 def _is_sibling(name: str, soname: str) -> bool:

@@ -27,7 +27,9 @@ _DEPTH = 4  # deepest known layout: MODULEPATH/compiler/version/openmpi/4.1.6.lu
 def module_prefixes(host: Host) -> Iterator[tuple[str, str]]:
     """Yield prefix and module name of every modulefile with the name of an MPI."""
     names = re.compile("|".join(entry.modules for entry in implementations().values() if entry.modules))
-    for root in _module_path(host):
+    named = [part for part in host.environ.get("MODULEPATH", "").split(":") if part]
+    home = host.environ.get("MODULESHOME", "")
+    for root in dict.fromkeys([*named, *([f"{home}/modulefiles"] if home else []), *_USUAL]):
         for path in _files(host, root, _DEPTH):
             name = relpath(path, root).removesuffix(".lua")
             if names.search(name.lower()):
@@ -51,12 +53,6 @@ def prefixes_in(text: str) -> tuple[str, ...]:
             if part.startswith("/") and part.endswith("/bin")
         ]
     return tuple(dict.fromkeys(prefixes))
-
-
-def _module_path(host: Host) -> tuple[str, ...]:
-    named = [part for part in host.environ.get("MODULEPATH", "").split(":") if part]
-    home = host.environ.get("MODULESHOME", "")
-    return tuple(dict.fromkeys([*named, *([f"{home}/modulefiles"] if home else []), *_USUAL]))
 
 
 def _files(host: Host, directory: str, depth: int) -> Iterator[str]:

@@ -36,14 +36,7 @@ def is_inner_part(soname: str) -> bool:
 
 _DEPTH = 8
 # Prefixes of parts of MPI libraries.
-_PARTS = (
-    "mca_",
-    "liboshmem",
-    "libmca_",
-    "libopen-",
-    "libmpi",
-    "libpmpi",
-)
+_PARTS = ("mca_", "liboshmem", "libmca_", "libopen-", "libmpi", "libpmpi")
 _USUAL_DIRS = ("/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib")
 
 
@@ -147,11 +140,7 @@ def _cache(host: Host) -> dict[str, str]:
 
 
 def _walk(
-    host: Host,
-    path: str,
-    elf: Elf,
-    cache: dict[str, str],
-    stops_at: Callable[[str], bool] = lambda _: False,
+    host: Host, path: str, elf: Elf, cache: dict[str, str], stops_at: Callable[[str], bool] = lambda _: False
 ) -> Iterator[str]:
     """Yield dependencies breadth first: direct ones before indirect ones."""
     visited: set[str] = set()

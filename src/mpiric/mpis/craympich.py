@@ -52,7 +52,6 @@ _SPELLERS: Mapping[str, Spell] = {
     # The limit is a variable of libfabric's cxi provider: eager up to it, rendezvous above.
     "eager-network": in_bytes("FI_CXI_RDZV_THRESHOLD"),
     "mpi-io": hint_speller(by_cray_variable),
-    "gpu-buffers": word("MPICH_GPU_SUPPORT_ENABLED", {"off": "0"}),
 }
 
 
@@ -61,7 +60,6 @@ def _capabilities(_version: str, _transports: tuple[str, ...]) -> Capabilities:
         always_shares_memory=True,
         node_settings=(_ch4.NO_LOCAL,),
         single_copy=("cma", "none"),
-        looks_for_gpu_buffers=True,
         has_one_network=True,
         collectives=CollectiveComponents(on_node=("messages", "shared-memory")),
         mpi_io="romio",

@@ -162,7 +162,10 @@ def export(policy: Policy, _defaults: Defaults = ()) -> Exported:
             omitted += left_out
     omitted += not_expressed(policy, _COLLECTIVES)
     files = {
-        f"intelmpi-{_file_part(ranks)}-ranks.sh": _shell(lines) for ranks, lines in sorted(by_ranks.items())
+        f"intelmpi-{_file_part(ranks)}-ranks.sh": "".join(
+            f"export {name}='{value}'\n" for name, value in lines.items()
+        )
+        for ranks, lines in sorted(by_ranks.items())
     }
     only = next(iter(by_ranks.values())) if len(by_ranks) == 1 else {}
     return Exported(files, only, by_ranks=by_ranks, left_out=tuple(dict.fromkeys(omitted)))
@@ -199,10 +202,6 @@ def _file_part(ranks: Span) -> str:
     return f"{ranks.low}-to-{ranks.high}" if ranks.high is not None else f"{ranks.low}-and-more"
 
 
-def _shell(variables: dict[str, str]) -> str:
-    return "".join(f"export {name}='{value}'\n" for name, value in variables.items())
-
-
 # The wheel requires a `libfabric` that PyPI does not have, and loads any `libfabric.so.1` that the loader
 # finds. Debian's is preferred (it selects tcp;ofi_rxm; the one of the MPICH wheel falls back to `sockets`);
 # without one, lib/ links to the copy in the directory that Intel's installer uses.
@@ -210,14 +209,10 @@ _PACKAGE = MpiPackage(
     "intelmpi",
     (
         WheelPart(
-            "impi-rt",
-            "2021.19.0",
-            ("708b4336c9d303a3d807b58054c502ed4f716dfb074dfa48904180b46d14bb40",),
+            "impi-rt", "2021.19.0", ("708b4336c9d303a3d807b58054c502ed4f716dfb074dfa48904180b46d14bb40",)
         ),
         WheelPart(
-            "impi-devel",
-            "2021.19.0",
-            ("50efbbc6eb3c41681fac95d2e9443af128d73b6bfbb61d827d894f93bab4b6ad",),
+            "impi-devel", "2021.19.0", ("50efbbc6eb3c41681fac95d2e9443af128d73b6bfbb61d827d894f93bab4b6ad",)
         ),
         replace(MPICH_WHEEL, moves={"lib/mpich/libfabric": "opt/mpi/libfabric/lib/libfabric"}),
     ),

@@ -237,7 +237,6 @@ def _capabilities(version: str, transports: tuple[str, ...]) -> Capabilities:
         sizes_in_force={"eager-node": 8 << 10, "single-copy-threshold": 8 << 10} if number >= 5 else {},
         node_buffers=str(_ch4.CELLS),
         node_buffers_variable=_ch4.NODE_BUFFERS,
-        looks_for_gpu_buffers=True,
         mpi_io="romio",
         network_libraries=(*(("ucx",) if has_ucx else ()), "ofi") if has_ofi else (),
         tcp_only={

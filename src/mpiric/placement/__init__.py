@@ -2,5 +2,3 @@
 
 from mpiric.placement.planning import plan
 from mpiric.placement.policies import policies
-
-__all__ = ["plan", "policies"]

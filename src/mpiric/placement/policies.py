@@ -151,8 +151,7 @@ _POLICIES = {
     # bandwidth than all 16 (STREAM, see tests/data/bandwidth). Without a measurement
     # (`mpiric place --measure`) the number of cores is a rule of thumb.
     "bandwidth": PlacementPolicy(
-        "only as many cores of each NUMA node as are needed to reach its full memory bandwidth",
-        _few_per_numa,
+        "only as many cores of each NUMA node as are needed to reach its full memory bandwidth", _few_per_numa
     ),
     # For programs that communicate much and are not limited by memory bandwidth: neighbours share caches.
     "compact": PlacementPolicy("ranks side by side on the first cores", _side_by_side),

@@ -34,7 +34,10 @@ def size(
     if not request.nodes:
         capacity = useful // threads or len(room.cores) // threads
         if not capacity:
-            raise _too_wide(threads, room)
+            raise MpiricError(
+                f"a rank of {threads} threads does not fit on a node with room for {len(room.cores)}",
+                hint="use fewer --threads, or --hardware-threads all",
+            )
         nodes = -(-request.ranks // capacity)
         return Sizing(nodes, -(-request.ranks // nodes), threads, mode, room)
     per_node = -(-request.ranks // request.nodes)
@@ -85,13 +88,6 @@ def _check(request: PlacementRequest, saturation: Saturation | None) -> None:
 def _shared_out(room: CoreSet, request: PlacementRequest) -> int:
     per_node = -(-request.ranks // (request.nodes or 1))
     return max(1, len(room.cores) // per_node)
-
-
-def _too_wide(threads: int, room: CoreSet) -> MpiricError:
-    return MpiricError(
-        f"a rank of {threads} threads does not fit on a node with room for {len(room.cores)}",
-        hint="use fewer --threads, or --hardware-threads all",
-    )
 
 
 _TOLERANCE = 0.05  # loss of bandwidth that is accepted for fewer cores

@@ -121,9 +121,10 @@ def analyse(record: Record, command: str = "", usable_cpus: Mapping[str, int] | 
     numbers["start_up_share"] = numbers["start_up_s"] / max(1e-9, numbers["start_up_s"] + numbers["wall_s"])
     timeline = timeline_of(record, [region.name for region in regions])
     numbers |= excess_numbers(timeline)
+    parts = _fact(record, "mpi.version").split(",")[0].split()
     profile = Profile(
         command=command or " ".join(masked((_fact(record, "command"),))),
-        mpi=_mpi(record),
+        mpi=" ".join(parts[:3]) or _fact(record, "mpi.family"),
         library=_library(record),
         world_size=record.world_size,
         wall_s=numbers["wall_s"],
@@ -150,12 +151,6 @@ def analyse(record: Record, command: str = "", usable_cpus: Mapping[str, int] | 
 
 def _fact(record: Record, key: str) -> str:
     return next((rank.facts[key] for rank in record.ranks if key in rank.facts), "")
-
-
-def _mpi(record: Record) -> str:
-    """Return the first words of the library's version: ``Open MPI v4.1.4``, ``MPICH Version: 4.0.2``."""
-    parts = _fact(record, "mpi.version").split(",")[0].split()
-    return " ".join(parts[:3]) or _fact(record, "mpi.family")
 
 
 def _library(record: Record) -> dict[str, str]:

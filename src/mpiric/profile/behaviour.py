@@ -54,7 +54,6 @@ def behaviour_of(
     numbers = {
         **profile.numbers,
         "nodes": float(len(names)),
-        "gpu_ranks": float(sum(fact(rank, "gpu.driver") > 0 for rank in record.ranks)),
         "node_ranks": float(max(on_node.values(), default=1)),
         "mpi_bound": max((_share(mpi_s(rank), rank.wall_s) for rank in record.ranks), default=1.0),
         "node_message_bound": reaches["node"],

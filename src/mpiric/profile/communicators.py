@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Mapping
 
 from mpiric.model.profile import CollectiveUse, CommunicatorUse
-from mpiric.model.record import CommunicatorRow, RankRecord, Record
+from mpiric.model.record import CommunicatorRow, Record
 from mpiric.profile.cells import counted
 from mpiric.profile.efficiency import Waiting
 
@@ -86,14 +86,13 @@ def by_collective(record: Record, names: Mapping[Key, str], waiting: Waiting) ->
         for cell in counted(rank):
             if record.function_classes.get(cell.function) != "collective":
                 continue
-            at = (cell.function, _label(rank, cell.communicator, names))
+            at = (
+                cell.function,
+                "" if cell.communicator is None else names[key_of(rank.communicators[cell.communicator])],
+            )
             calls[at] += cell.calls
             moved[at] += cell.bytes
             sums[at][0] += cell.time_s
             sums[at][1] += waiting.waited_s(rank, cell)
     uses = [CollectiveUse(*at, calls[at], moved[at], *sums[at]) for at in calls]
     return tuple(sorted(uses, key=lambda use: (-use.time_s, use.name, use.communicator)))
-
-
-def _label(rank: RankRecord, communicator: int | None, names: Mapping[Key, str]) -> str:
-    return "" if communicator is None else names[key_of(rank.communicators[communicator])]

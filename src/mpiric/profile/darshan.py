@@ -69,8 +69,7 @@ def read_log(path: Path, host: Host) -> LoggedRun:
     """
     if find_spec("darshan") is None:
         raise NotFoundError(
-            "a Darshan log is read by PyDarshan, which is not installed",
-            hint="pip install 'mpiric[darshan]'",
+            "a Darshan log is read by PyDarshan, which is not installed", hint="pip install 'mpiric[darshan]'"
         )
     require_readable(path, "Darshan log", _MOST_BYTES, "name a Darshan log, NAME.darshan")
     done = host.run([host.python, "-I", "-c", _CHILD, json.dumps(sys.path), str(path)], timeout_s=_PATIENCE_S)
@@ -107,7 +106,9 @@ def print_log(path: str) -> None:
 
 def _files(report: Any, ranks: int) -> Iterator[FileTotal]:
     layouts = dict(_layouts(report.records.get("LUSTRE", ())))
-    records = {name: _records(report, name) for name in _MODULES}
+    records = {
+        name: (list(report.records[name].to_dict()) if name in report.records else []) for name in _MODULES
+    }
     through_mpi = {record["id"] for record in records["MPI-IO"]}
     for name, interface in _MODULES.items():
         uses: dict[int, list[Mapping[str, Any]]] = {}
@@ -118,10 +119,6 @@ def _files(report: Any, ranks: int) -> Iterator[FileTotal]:
             path = str(report.name_records.get(file, "(unknown)"))
             kind = "stream" if path in _STREAMS else interface
             yield _total(path, kind, file_records, _users(file_records, ranks), layouts.get(file))
-
-
-def _records(report: Any, name: str) -> list[Mapping[str, Any]]:
-    return list(report.records[name].to_dict()) if name in report.records else []
 
 
 def _users(records: Iterable[Mapping[str, Any]], ranks: int) -> int:
@@ -141,11 +138,7 @@ def _layouts(records: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, FileLa
 
 
 def _total(
-    path: str,
-    interface: str,
-    records: list[Mapping[str, Any]],
-    users: int,
-    layout: FileLayout | None,
+    path: str, interface: str, records: list[Mapping[str, Any]], users: int, layout: FileLayout | None
 ) -> FileTotal:
     def counted(*ends: str) -> int:
         return sum(

@@ -60,18 +60,15 @@ class Waiting:
     def waited_s(self, rank: RankRecord, cell: CallCell) -> float:
         """Seconds waited in the calls of one cell, with the barrier before it."""
         if self._classes.get(cell.function) == "collective":
-            return self._in_collective(rank, cell)
+            if self._measured:
+                return cell.waited_s
+            kind = self._kind(rank, cell)
+            if not cell.timed_calls or kind in self._alone:
+                return 0.0
+            return max(0.0, cell.time_s - cell.calls * self._quickest[kind])
         if self._classes.get(cell.function) in _BLOCKING_POINT_TO_POINT and cell.timed_calls:
             return max(0.0, cell.time_s - cell.calls * cell.shortest_s)
         return 0.0
-
-    def _in_collective(self, rank: RankRecord, cell: CallCell) -> float:
-        if self._measured:
-            return cell.waited_s
-        kind = self._kind(rank, cell)
-        if not cell.timed_calls or kind in self._alone:
-            return 0.0
-        return max(0.0, cell.time_s - cell.calls * self._quickest[kind])
 
     def _kind(self, rank: RankRecord, cell: CallCell) -> Kind:
         place: Kind = None

@@ -82,19 +82,15 @@ def print_policy(learned: LearnedPolicy, console: Console, exported: float | Non
         console.print(f"{gain:.2f}× the library's own speed, {keys}; {lost(learned)}")
         if exported is not None:
             console.print(f"{exported:.2f}× with only the exported choices, measured without mpiric")
-    console.print(_picture(learned))
-    console.print("  ".join(f"{mark} {name}" for name, mark in legend(learned).items()) + "  ? undecided")
-    console.print(_table(learned))
-
-
-def _picture(learned: LearnedPolicy) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     table.add_column("collective", no_wrap=True)
     table.add_column("communicator")
     table.add_column("1 B       1 KiB     1 MiB", no_wrap=True)
     for line in pictures(learned):
         table.add_row(line.collective, line.shape, Text(line.marks))
-    return table
+    console.print(table)
+    console.print("  ".join(f"{mark} {name}" for name, mark in legend(learned).items()) + "  ? undecided")
+    console.print(_table(learned))
 
 
 def _table(learned: LearnedPolicy) -> Table:

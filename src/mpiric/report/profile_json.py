@@ -4,11 +4,18 @@ from dataclasses import asdict
 from typing import Any
 
 from mpiric.model.finding import Finding
-from mpiric.model.profile import Advice, FileTotal, NodeTopology, Profile, TimelineUse
+from mpiric.model.profile import Advice, FileTotal, NodeTopology, Profile
 
 
 def profile_json(profile: Profile) -> dict[str, Any]:
     """Return the profile as JSON. Keys may be added but not renamed (docs/guides/profile.md)."""
+    rows = [
+        {
+            name: [round(v, 4) for v in value] if isinstance(value, tuple) else value
+            for name, value in asdict(row).items()
+        }
+        for row in profile.timeline.rows
+    ]
     return {
         "command": profile.command,
         "mpi": profile.mpi,
@@ -25,7 +32,7 @@ def profile_json(profile: Profile) -> dict[str, Any]:
         "one_sided": [[m.source, m.destination, m.messages, m.bytes] for m in profile.one_sided],
         "collective": [asdict(use) for use in profile.collectives],
         "regions": [asdict(use) for use in profile.regions],
-        "timeline": _timeline(profile.timeline),
+        "timeline": {"span_s": profile.timeline.span_s, "rows": rows},
         "by_rank": [asdict(use) | {"regions": dict(use.regions)} for use in profile.ranks],
         "nodes": list(profile.nodes),
         "node_shape": _shape(profile.shape) if profile.shape else None,
@@ -59,17 +66,6 @@ def advice_json(advice: Advice) -> dict[str, Any]:
 def _shape(shape: NodeTopology) -> dict[str, Any]:
     cores = [[core.index, core.package, core.numa_node, list(core.pus)] for core in shape.cores]
     return {"host": shape.host, "cores": cores}
-
-
-def _timeline(timeline: TimelineUse) -> dict[str, Any]:
-    rows = [
-        {
-            name: [round(v, 4) for v in value] if isinstance(value, tuple) else value
-            for name, value in asdict(row).items()
-        }
-        for row in timeline.rows
-    ]
-    return {"span_s": timeline.span_s, "rows": rows}
 
 
 def _io(profile: Profile) -> dict[str, Any]:

@@ -5,14 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from mpiric.model.amount import show_duration, size
-from mpiric.model.mapping import (
-    LEAST_GAIN,
-    CollectiveModel,
-    Mapped,
-    OrderCost,
-    OrderVerdict,
-    RecordedRun,
-)
+from mpiric.model.mapping import LEAST_GAIN, CollectiveModel, Mapped, OrderCost, OrderVerdict, RecordedRun
 
 _GOALS = {"worst-link": "busiest link", "nic-messages": "messages a NIC"}
 _LINKS = 3  # number of links that are listed

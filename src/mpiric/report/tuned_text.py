@@ -97,7 +97,10 @@ def _sections(tuned: Tuned) -> Iterator[tuple[str, list[tuple[int, Text]]]]:
     if tuned.rejected:
         yield f"Rejected ({len(tuned.rejected)})", list(_rejected(tuned))
     notes = [(2, Text(note, style="yellow")) for note in tuned.notes if not note.startswith(NOT_TRIED)]
-    yield "Effort", [(2, Text(_effort(tuned))), *notes]
+    tried = f"; tried: {', '.join(tuned.tried)}" if tuned.tried else ""
+    around = f", including {show_duration(tuned.around_runs_s)} between runs" if tuned.around_runs_s else ""
+    spent = f"{counted(tuned.runs, 'run')}, {tuned.core_hours:.2g} core-hours"
+    yield "Effort", [(2, Text(f"{spent}, in {show_duration(tuned.elapsed_s)}{around}{tried}")), *notes]
     if following := list(_next(tuned)):
         yield "Next", following
     if tuned.cannot_matter:
@@ -211,13 +214,6 @@ def _rejected(tuned: Tuned) -> Iterator[tuple[int, Text]]:
 def _needless(tuned: Tuned) -> Iterator[tuple[int, Text]]:
     for why, knobs in tuned.needless.items():
         yield 2, Text(f"{', '.join(knobs)}: {why}", style="dim")
-
-
-def _effort(tuned: Tuned) -> str:
-    tried = f"; tried: {', '.join(tuned.tried)}" if tuned.tried else ""
-    around = f", including {show_duration(tuned.around_runs_s)} between runs" if tuned.around_runs_s else ""
-    spent = f"{counted(tuned.runs, 'run')}, {tuned.core_hours:.2g} core-hours"
-    return f"{spent}, in {show_duration(tuned.elapsed_s)}{around}{tried}"
 
 
 def not_tried(tuned: Tuned) -> Iterator[tuple[int, Text]]:

@@ -17,14 +17,9 @@ class Local(Scheduler):
     def recognise(self, host: Host) -> Allocation:
         """Return this machine, with the CPUs of this process's affinity."""
         name = (host.read_text("/proc/sys/kernel/hostname") or "localhost").strip()
-        cpus = _usable_cpus(host.read_text("/proc/self/status") or "")
+        match = search(r"^Cpus_allowed_list:\s*(\S+)", host.read_text("/proc/self/status") or "", MULTILINE)
+        cpus = len(parse_pu_list(match[1])) if match else 1
         return Allocation("local", "", (AllocatedHost(name, cpus, cpus),), launch_words=("mpirun",))
-
-
-def _usable_cpus(status: str) -> int:
-    """Return the CPUs of this process's affinity, from ``/proc/self/status``; 1 if unknown."""
-    match = search(r"^Cpus_allowed_list:\s*(\S+)", status, MULTILINE)
-    return len(parse_pu_list(match[1])) if match else 1
 
 
 SCHEDULER = Local()

@@ -70,7 +70,19 @@ class Lsf(BatchScheduler):
 
     def recognise(self, host: Host) -> Allocation | None:
         """Read the hosts of the job; LSB_DJOB_HOSTFILE contains them if a variable would be too long."""
-        return _recognise(host.environ, host.read_text)
+        job = host.environ.get("LSB_JOBID")
+        if not job:
+            return None
+        slots = _slots(host.environ, host.read_text)
+        if not slots:
+            return None
+        return Allocation(
+            scheduler="lsf",
+            job=job,
+            hosts=tuple(AllocatedHost(name, count) for name, count in slots.items()),
+            launch_words=("mpirun",),
+            partition=host.environ.get("LSB_QUEUE", ""),
+        )
 
     def values(self, request: JobRequest) -> Mapping[str, object]:
         """Return the number of ranks, and of ranks per host: LSF has no number of nodes."""
@@ -162,22 +174,6 @@ def _state(job: str, index: str, word: str, hosts: str, code: str, why: str, pen
         why if stage is Stage.ENDED else pending,
         tuple(dict.fromkeys(part.rpartition("*")[2] for part in hosts.split(":") if part)),
         exit_status=number_of(code) if stage is Stage.ENDED else None,
-    )
-
-
-def _recognise(environment: Mapping[str, str], read: Callable[[str], str | None]) -> Allocation | None:
-    job = environment.get("LSB_JOBID")
-    if not job:
-        return None
-    slots = _slots(environment, read)
-    if not slots:
-        return None
-    return Allocation(
-        scheduler="lsf",
-        job=job,
-        hosts=tuple(AllocatedHost(name, count) for name, count in slots.items()),
-        launch_words=("mpirun",),
-        partition=environment.get("LSB_QUEUE", ""),
     )
 
 

@@ -63,7 +63,27 @@ class Pbs(BatchScheduler):
 
     def recognise(self, host: Host) -> Allocation | None:
         """Read the node file: one line per rank, with repeated names; Torque writes one line per core."""
-        return _recognise(host)
+        environment = host.environ
+        job, file = environment.get("PBS_JOBID"), environment.get("PBS_NODEFILE")
+        if not job or not file:
+            return None
+        text = host.read_text(file)
+        lines = Counter(line.strip() for line in (text or "").splitlines() if line.strip())
+        if not lines:
+            raise MpiricError(
+                f"PBS_NODEFILE names {file}, which cannot be read or is empty",
+                hint="it is on the job's first host only: run mpiric in the job script itself",
+            )
+        threads = environment.get("OMP_NUM_THREADS", "")
+        cpus = environment.get("NCPUS", "") or environment.get("PBS_NUM_PPN", "")
+        return Allocation(
+            scheduler="pbs",
+            job=job,
+            hosts=tuple(AllocatedHost(name, count, count_of(cpus)) for name, count in lines.items()),
+            launch_words=("mpiexec",),
+            cpus_per_rank=max(1, count_of(threads)),
+            partition=environment.get("PBS_QUEUE", ""),
+        )
 
     def values(self, request: JobRequest) -> Mapping[str, object]:
         """Return chunks of the same kind, each on a separate host if the number of nodes is specified."""
@@ -141,30 +161,6 @@ class Pbs(BatchScheduler):
             raise self.refused(done, "pbsnodes")
         up = (attributes for _, attributes in _nodes(done.stdout) if not _is_down(attributes))
         return Counter(",".join(_features(attributes)) for attributes in up)
-
-
-def _recognise(host: Host) -> Allocation | None:
-    environment = host.environ
-    job, file = environment.get("PBS_JOBID"), environment.get("PBS_NODEFILE")
-    if not job or not file:
-        return None
-    text = host.read_text(file)
-    lines = Counter(line.strip() for line in (text or "").splitlines() if line.strip())
-    if not lines:
-        raise MpiricError(
-            f"PBS_NODEFILE names {file}, which cannot be read or is empty",
-            hint="it is on the job's first host only: run mpiric in the job script itself",
-        )
-    threads = environment.get("OMP_NUM_THREADS", "")
-    cpus = environment.get("NCPUS", "") or environment.get("PBS_NUM_PPN", "")
-    return Allocation(
-        scheduler="pbs",
-        job=job,
-        hosts=tuple(AllocatedHost(name, count, count_of(cpus)) for name, count in lines.items()),
-        launch_words=("mpiexec",),
-        cpus_per_rank=max(1, count_of(threads)),
-        partition=environment.get("PBS_QUEUE", ""),
-    )
 
 
 def _select(request: JobRequest) -> str:

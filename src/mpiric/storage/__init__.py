@@ -13,14 +13,3 @@ from mpiric.storage._storage import (
     served_by,
     storages,
 )
-
-__all__ = [
-    "Storage",
-    "holding",
-    "layouts_of",
-    "read_mounts",
-    "read_storage",
-    "recognise",
-    "served_by",
-    "storages",
-]

@@ -101,7 +101,7 @@ def read_storage(host: Host, path: str, mounts: tuple[Mount, ...]) -> FileSystem
         kind=name if storage.types else mount.kind,
         size_bytes=space.size_bytes,
         free_bytes=space.free_bytes,
-        is_network=storage.is_network or _is_remote(mount.kind),
+        is_network=storage.is_network or (mount.kind.removeprefix("fuse.") in _REMOTE),
         mount_type=mount.kind,
         targets=facts.targets,
         metadata_servers=facts.metadata_servers,
@@ -131,10 +131,6 @@ _REMOTE = frozenset(
     {"cifs", "smb3", "afs", "9p", "virtiofs", "panfs", "wekafs", "orangefs", "pvfs2", "daos", "glusterfs"}
     | {"sshfs", "cvmfs"}
 )
-
-
-def _is_remote(kind: str) -> bool:
-    return kind.removeprefix("fuse.") in _REMOTE
 
 
 def _magic(host: Host, path: str) -> int:

@@ -35,7 +35,10 @@ def _quota(rows: list[dict[str, str]]) -> int | None:
 
 def _table(host: Host, command: str, device: str) -> list[dict[str, str]]:
     """Return rows of `-Y` output: a line `…:HEADER:…` names the fields, %3A encodes a colon."""
-    answer = host.run([f"{_COMMANDS}/{command}", *_arguments(command, device)], timeout_s=QUESTION_S)
+    answer = host.run(
+        [f"{_COMMANDS}/{command}", *((device, "-Y") if command == "mmlsdisk" else ("-Y", device))],
+        timeout_s=QUESTION_S,
+    )
     names: list[str] = []
     rows = []
     for line in answer.stdout.splitlines() if answer.status == 0 else ():
@@ -45,10 +48,6 @@ def _table(host: Host, command: str, device: str) -> list[dict[str, str]]:
         elif names:
             rows.append(dict(zip(names, fields, strict=False)))
     return rows
-
-
-def _arguments(command: str, device: str) -> tuple[str, ...]:
-    return (device, "-Y") if command == "mmlsdisk" else ("-Y", device)
 
 
 STORAGE = Storage(

@@ -29,7 +29,15 @@ def survey(host: Host, working_directory: str) -> Survey:
     mpis = find_mpis(host)
     findings = notice(machine)
     if not mpis:
-        findings = (_no_mpi(), *findings)
+        findings = (
+            Finding(
+                "no-mpi",
+                "No MPI library was found.",
+                "searched PATH, modules, conda, /opt and the system's libraries",
+                "mpiric mpi install mpich, or load the module of an MPI library",
+            ),
+            *findings,
+        )
     systems = _with_drivers(machine.file_systems, mpis)
     return Survey(machine, mpis, (*findings, *_without_driver(systems)), systems)
 
@@ -66,12 +74,3 @@ def _without_driver(systems: tuple[FileSystem, ...]) -> tuple[Finding, ...]:
 def topology(host: Host, source: str) -> Topology:
     """Return another machine's topology, from a file or a synthetic description."""
     return load_topology(host, source)
-
-
-def _no_mpi() -> Finding:
-    return Finding(
-        "no-mpi",
-        "No MPI library was found.",
-        "searched PATH, modules, conda, /opt and the system's libraries",
-        "mpiric mpi install mpich, or load the module of an MPI library",
-    )

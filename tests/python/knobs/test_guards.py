@@ -191,12 +191,6 @@ def test_mpi_io_is_left_alone_until_it_is_seen() -> None:
     assert "mpi-io-library" in to_try(case)
 
 
-def test_gpu_buffers_do_not_matter_without_a_gpu() -> None:
-    mpich = BY_LABEL["mpich-5.0.2"]
-    assert skipped("gpu-buffers", situation(mpich)) == "the machine has no GPU"
-    assert not skipped("gpu-buffers", situation(mpich, on=replace(machine(), gpus=1)))
-
-
 def test_facts_that_take_long_to_find_are_read_only_where_they_matter() -> None:
     def unasked() -> str:
         raise AssertionError("nobody needs it")

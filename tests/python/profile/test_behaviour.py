@@ -197,7 +197,3 @@ def test_time_after_finalize_may_be_the_programs_own_code():
     )
     assert plain == behaviour_of(run_record, analyse(run_record), ANYBODY, 10.0).numbers
     assert late["fault_bound"] == pytest.approx(plain["fault_bound"] * 0.6 + 0.4)
-
-
-def test_ranks_that_load_the_driver_of_a_gpu_are_counted():
-    assert behaviour(rank(0, 1.0, facts={"gpu.driver": "1"}), rank(1, 1.0)).numbers["gpu_ranks"] == 1

@@ -61,11 +61,6 @@ def read_rpath_tags(path: str) -> tuple[int, ...]:
     return offsets or ()
 
 
-def _build_id(elf: Any) -> str:
-    section = elf.get_section_by_name(".note.gnu.build-id")
-    return next((note["n_desc"] for note in section.iter_notes()), "") if section is not None else ""
-
-
 def _with_elf(path: str, question: Callable[[Any], Any]) -> Any:
     try:
         facts = os.stat(path)  # noqa: PTH116 never through a Path: thousands of files
@@ -109,6 +104,7 @@ def _dynamic(elf: Any) -> Elf:
                 text = tag.runpath if tag.entry.d_tag == "DT_RUNPATH" else tag.rpath
                 paths[tag.entry.d_tag] += [part for part in text.split(":") if part]
     fixed = () if paths["DT_RUNPATH"] else tuple(paths["DT_RPATH"])
+    section = elf.get_section_by_name(".note.gnu.build-id")
     return Elf(
         soname,
         tuple(needed),
@@ -117,7 +113,7 @@ def _dynamic(elf: Any) -> Elf:
         fixed,
         bits=elf.elfclass,
         processor=_PROCESSORS.get(elf.header.e_machine, elf.header.e_machine),
-        build_id=_build_id(elf),
+        build_id=next((note["n_desc"] for note in section.iter_notes()), "") if section is not None else "",
         glibc_needed=_highest(elf, ".gnu.version_r"),
         glibc_offered=_glibc_release(elf) if soname == "libc.so.6" else (),
     )

@@ -28,11 +28,7 @@ def contents_digest(path: Path) -> str:
     command = [program, "-m", _EVERY_DIGIT, str(path.absolute())]
     log_start(command)
     with subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env=probe_environment(os.environ),
-        cwd="/",
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=probe_environment(os.environ), cwd="/"
     ) as process:
         assert process.stdout is not None
         process.stdout.readline()  # skip the file name

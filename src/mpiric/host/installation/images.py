@@ -27,10 +27,7 @@ def best_format() -> str:
 
 
 def write_image(
-    contents: Iterable[Content],
-    target: Path,
-    image_format: str,
-    begin: Callable[[str, int], bytes],
+    contents: Iterable[Content], target: Path, image_format: str, begin: Callable[[str, int], bytes]
 ) -> None:
     """Write the script that ``begin`` returns for the image's digest and size, followed by the image.
 

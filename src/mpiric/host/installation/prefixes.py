@@ -150,7 +150,11 @@ def _unpack_member(
     if path == entry.path or start is None:
         return 0
     target = prefix / (moves[start] + path[len(start) :])
-    if ".." in target.parts or not target.is_relative_to(prefix) or not _is_below(target, prefix):
+    if (
+        ".." in target.parts
+        or not target.is_relative_to(prefix)
+        or not target.resolve().is_relative_to(prefix.resolve())
+    ):
         raise MpiricError(f"the wheel wants to write outside of its prefix: {entry.path}")
     if entry.hash_ is None or entry.hash_.name != "sha256":
         raise ValueError(f"RECORD has no SHA-256 of {entry.path}")
@@ -163,17 +167,14 @@ def _unpack_member(
     return 1
 
 
-def _is_below(target: Path, prefix: Path) -> bool:
-    """Return whether the file is below the prefix after resolving links."""
-    return target.resolve().is_relative_to(prefix.resolve())
-
-
 def no_room_or(error: OSError, path: Path) -> Exception:
     """Return the user's error for a failed write, or the error itself if it has another reason."""
     if error.errno not in _FULL | _CLOSED:
         return error
     if error.errno in _FULL:
-        free = shutil.disk_usage(_existing(path)).free >> 20
+        free = (
+            shutil.disk_usage(next(parent for parent in (path, *path.parents) if exists(parent))).free >> 20
+        )
         return NoRoomError(
             f"no room for {path}: {free} MB are free there",
             hint="free some, or set MPIRIC_MPI_HOME elsewhere",
@@ -181,10 +182,6 @@ def no_room_or(error: OSError, path: Path) -> Exception:
     return NoRoomError(
         f"{error.filename or path} cannot be written", hint="set MPIRIC_MPI_HOME to a directory that can"
     )
-
-
-def _existing(path: Path) -> Path:
-    return next(parent for parent in (path, *path.parents) if exists(parent))
 
 
 _SYSTEM_LIBRARIES = (
@@ -235,7 +232,17 @@ def _build_beside(package: MpiPackage, prefix: Path) -> None:
         wheels = fetch_wheels(package.parts, temporary / "wheels")
         for part, wheel in zip(package.parts, wheels, strict=True):
             unpack_wheel(wheel, staged, part.moves)
-        _finish(package, staged, [wheel.name for wheel in wheels])
+        for script in sorted((staged / "bin").iterdir()):
+            _substitute(script, package.substitutions)
+        for link, target in package.fallbacks.items():
+            if not _system_has(Path(link).name):
+                (staged / link).symlink_to(target)
+        facts = {
+            "implementation": package.implementation,
+            "version": package.version,
+            "wheels": [wheel.name for wheel in wheels],
+        }
+        (staged / MARK).write_text(json.dumps(facts) + "\n")
         # Independent of the umask: other users must not change libraries.
         for path in (staged, *staged.rglob("*")):
             if not path.is_symlink():
@@ -243,16 +250,6 @@ def _build_beside(package: MpiPackage, prefix: Path) -> None:
         _rename_over(staged, prefix)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-
-
-def _finish(package: MpiPackage, staged: Path, wheels: list[str]) -> None:
-    for script in sorted((staged / "bin").iterdir()):
-        _substitute(script, package.substitutions)
-    for link, target in package.fallbacks.items():
-        if not _system_has(Path(link).name):
-            (staged / link).symlink_to(target)
-    facts = {"implementation": package.implementation, "version": package.version, "wheels": wheels}
-    (staged / MARK).write_text(json.dumps(facts) + "\n")
 
 
 def _substitute(script: Path, substitutions: Mapping[str, str]) -> None:

@@ -24,12 +24,7 @@ from mpiric.host.isolation.copying import (
 )
 from mpiric.host.isolation.overlaid import Mounter, OverlaidTrials, keeps_times, why_no_overlay
 from mpiric.host.isolation.restoring import FileState, restore, state_of, states_in
-from mpiric.host.isolation.trial_area import (
-    PREFIX,
-    make_area,
-    make_area_outside,
-    mirror_surroundings,
-)
+from mpiric.host.isolation.trial_area import PREFIX, make_area, make_area_outside, mirror_surroundings
 from mpiric.host.owned_files import remove_tree
 from mpiric.host.processes.overlay_mount import OverlayMount, entering
 from mpiric.model.dataclass import dataclass
@@ -152,14 +147,28 @@ class WorkingCopies:
             try:
                 restore(self._entries, self._states, str(self._template), str(self._path), self._may_link)
                 close_directory(TreeEntry("", self._source.stat()), str(self._path))
-                self._linked = {path: _state(f"{self._template}/{path}") for path in self._large()}
+                self._linked = {
+                    path: _state(f"{self._template}/{path}")
+                    for path, entry in self._entries.items()
+                    if self._may_link(entry)
+                }
             except OSError:
                 self._states = {}
             else:
                 return
         if self._path.exists():
             remove_tree(self._path)
-        self._clone()
+        template, target = str(self._template), str(self._path)
+        self._path.mkdir()
+        for entry in self._entries.values():
+            link = self._may_link(entry)
+            copy_entry(entry, template, target, link=link)
+            if link:
+                self._linked[entry.path] = _state(f"{template}/{entry.path}")
+        for entry in reversed(list(self._entries.values())):
+            if entry.is_dir:
+                close_directory(entry, target)
+        close_directory(TreeEntry("", self._source.stat()), target)
         if self._policy.on_this_node and keeps_times(self._area or self._path):
             self._states = states_in(str(self._path))
 
@@ -267,22 +276,6 @@ class WorkingCopies:
     def _may_link(self, entry: TreeEntry) -> bool:
         large = entry.status.st_size > self._policy.link_from_bytes and entry.is_file
         return large and not self._shares and entry.path not in self._unlinkable
-
-    def _large(self) -> list[str]:
-        return [path for path, entry in self._entries.items() if self._may_link(entry)]
-
-    def _clone(self) -> None:
-        template, target = str(self._template), str(self._path)
-        self._path.mkdir()
-        for entry in self._entries.values():
-            link = self._may_link(entry)
-            copy_entry(entry, template, target, link=link)
-            if link:
-                self._linked[entry.path] = _state(f"{template}/{entry.path}")
-        for entry in reversed(list(self._entries.values())):
-            if entry.is_dir:
-                close_directory(entry, target)
-        close_directory(TreeEntry("", self._source.stat()), target)
 
     def _written_links(self) -> list[str]:
         """Return hard-linked files of the template that the program has changed."""

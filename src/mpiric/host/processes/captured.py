@@ -53,11 +53,7 @@ def run_in_shell(
 ) -> subprocess.CompletedProcess[str]:
     """Run a shell command line; the arguments are as for `run_captured`."""
     return run_captured(
-        ["/bin/sh", "-c", command],
-        directory=directory,
-        environment=environment,
-        limit_s=limit_s,
-        enter=enter,
+        ["/bin/sh", "-c", command], directory=directory, environment=environment, limit_s=limit_s, enter=enter
     )
 
 

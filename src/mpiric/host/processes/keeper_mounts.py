@@ -68,7 +68,18 @@ class Mounts:
 
     def _enter(self) -> None:
         if _libc.unshare(_CLONE_NEWNS) != 0:
-            _enter_user_namespace()
+            user, group = os.geteuid(), os.getegid()
+            _check(_libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNS))
+            for name, text in (
+                ("setgroups", "deny"),
+                ("uid_map", f"{user} {user} 1"),
+                ("gid_map", f"{group} {group} 1"),
+            ):
+                descriptor = os.open(f"/proc/self/{name}", os.O_WRONLY | os.O_CLOEXEC)
+                try:
+                    os.write(descriptor, text.encode())
+                finally:
+                    os.close(descriptor)
             self._of_user = True
         self._entered = True
         _mount("", "/", "", _MS_REC | _MS_SLAVE)
@@ -76,22 +87,6 @@ class Mounts:
     def _mount(self, source: str, target: str, kind: str, flags: int, data: str = "") -> None:
         _mount(source, target, kind, flags, data)
         self._mounted.append(target)
-
-
-def _enter_user_namespace() -> None:
-    """Create a user namespace for the current user; its capabilities end with the exec of a program."""
-    user, group = os.geteuid(), os.getegid()
-    _check(_libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNS))
-    for name, text in (
-        ("setgroups", "deny"),
-        ("uid_map", f"{user} {user} 1"),
-        ("gid_map", f"{group} {group} 1"),
-    ):
-        descriptor = os.open(f"/proc/self/{name}", os.O_WRONLY | os.O_CLOEXEC)
-        try:
-            os.write(descriptor, text.encode())
-        finally:
-            os.close(descriptor)
 
 
 def _mount(source: str, target: str, kind: str, flags: int, data: str = "") -> None:

@@ -63,7 +63,16 @@ class OutputTap:
         if self._thread is not None:
             self._thread.join()
         elif self._begin is not None and self._listener is not None:
-            self._read_file()
+            assert self._begin is not None
+            assert self._listener is not None
+            with suppress(OSError):
+                descriptor = os.open(f"/proc/self/fd/{self._stream.fileno()}", os.O_RDONLY | os.O_CLOEXEC)
+                with os.fdopen(descriptor, "rb") as file:
+                    file.seek(self._begin)
+                    remaining_bytes = _MOST_READ
+                    while remaining_bytes > 0 and (piece := file.read(min(remaining_bytes, 1 << 20))):
+                        self._listener(piece)
+                        remaining_bytes -= len(piece)
 
     def _pass_on(self) -> None:
         assert self._pipe is not None
@@ -84,18 +93,6 @@ class OutputTap:
             return  # the reader of the output is gone: the launcher notices at its next write
         finally:
             os.close(descriptor)
-
-    def _read_file(self) -> None:
-        assert self._begin is not None
-        assert self._listener is not None
-        with suppress(OSError):
-            descriptor = os.open(f"/proc/self/fd/{self._stream.fileno()}", os.O_RDONLY | os.O_CLOEXEC)
-            with os.fdopen(descriptor, "rb") as file:
-                file.seek(self._begin)
-                remaining_bytes = _MOST_READ
-                while remaining_bytes > 0 and (piece := file.read(min(remaining_bytes, 1 << 20))):
-                    self._listener(piece)
-                    remaining_bytes -= len(piece)
 
 
 def _write_all(descriptor: int, piece: bytes) -> None:

@@ -52,7 +52,7 @@ def recognise_connections(text: str) -> TransportReport:
     why = [f"pml {selected[1]} has the highest priority, {selected[2]}"] if selected else []
     if failed:
         why.append(f"not usable here: {', '.join(failed)}")
-    interfaces = _interfaces(text)
+    interfaces = {name: (int(speed), int(latency)) for name, speed, latency in _TCP_INTERFACE.findall(text)}
     if len(interfaces) > 1:
         speeds = ", ".join(f"{name} {bandwidth} Mbit/s" for name, (bandwidth, _) in interfaces.items())
         why.append(f"btl tcp stripes over every interface by its nominal speed: {speeds}")
@@ -77,8 +77,12 @@ def recognise_connections(text: str) -> TransportReport:
         paths.setdefault(PairClass.OTHER_NODE, TransportPath(mtl[1]))
     if pml == "ob1":
         paths[PairClass.SELF] = TransportPath("self")
+    match = _PROVIDER.search(text)
     return TransportReport(
-        layer, {k: p for k, p in paths.items() if p.transport}, tuple(why), _provider(text)
+        layer,
+        {k: p for k, p in paths.items() if p.transport},
+        tuple(why),
+        next((part for part in match.groups() if part), "") if match else "",
     )
 
 
@@ -92,16 +96,6 @@ def _path(text: str, interfaces: Mapping[str, object]) -> TransportPath:
     if connection in ("", "none", "n/a"):
         return TransportPath()
     return TransportPath(connection, tuple(interfaces) if connection == "tcp" else ())
-
-
-def _interfaces(text: str) -> dict[str, tuple[int, int]]:
-    """Return the interfaces of the first process that reports them, with nominal speeds and latencies."""
-    return {name: (int(speed), int(latency)) for name, speed, latency in _TCP_INTERFACE.findall(text)}
-
-
-def _provider(text: str) -> str:
-    match = _PROVIDER.search(text)
-    return next((part for part in match.groups() if part), "") if match else ""
 
 
 _COMPONENT = re.compile(r"^mca:(btl|mtl|pml|smsc):(\w+):", re.MULTILINE)

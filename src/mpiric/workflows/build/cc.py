@@ -8,14 +8,7 @@ from mpiric.build.build_options import BuildOptions
 from mpiric.build.command import Command, Mode, parse_compiler_command, stem
 from mpiric.build.compile import baseline_alone, compile_source, directories, object_name, steps, task_of
 from mpiric.build.driver import Driver
-from mpiric.build.plan import (
-    SCRATCH,
-    CompilationPlan,
-    PlanRequest,
-    holes_are_known,
-    own_files,
-    write,
-)
+from mpiric.build.plan import SCRATCH, CompilationPlan, PlanRequest, holes_are_known, own_files, write
 from mpiric.host.toolchain import Scratch, Toolchain
 from mpiric.workflows.build.command_line import QUESTIONS_OF_BUILD_SYSTEMS, PreparedCommand, prepare_command
 

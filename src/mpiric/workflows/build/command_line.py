@@ -8,11 +8,7 @@ from mpiric.build import build_options as reading
 from mpiric.build.build_options import BuildOptions
 from mpiric.build.command import Command, Mode, expand, is_input_name, parse_compiler_command, split_words
 from mpiric.build.driver import Driver
-from mpiric.build.plan import (
-    PlanRequest,
-    own_files,
-    write_question,
-)
+from mpiric.build.plan import PlanRequest, own_files, write_question
 from mpiric.build.targets import DEFAULT_TARGETS
 from mpiric.host.toolchain import Toolchain, which
 from mpiric.model.errors import NotFoundError

@@ -14,14 +14,7 @@ from mpiric.model.errors import MismatchError, ProgramFailedError
 from mpiric.model.translation import before_rpath
 from mpiric.mpis import abi_of_program, find_mpis, libraries_needed_by, mpi_names, nailed_to
 from mpiric.outputs.equivalence import AcceptedDifferences, Expectation, learn
-from mpiric.workflows.build.matrix_run import (
-    Cell,
-    MatrixRun,
-    VerifyRequest,
-    judge_cell,
-    last_line,
-    run_once,
-)
+from mpiric.workflows.build.matrix_run import Cell, MatrixRun, VerifyRequest, judge_cell, last_line, run_once
 from mpiric.workflows.launch.interchange import with_stand_ins
 
 

@@ -75,7 +75,11 @@ def baseline_of(request: AgainstRequest, job: str) -> Baseline:
     """Return the runs of the recipe, day or records that a request names; ``job`` identifies the command."""
     path = Path(request.against)
     if records := records_at(path):
-        return _of_records(path, records)
+        choice, window, paces = recorded_steps(records[-_MOST_RUNS:])
+        assert choice.key is not None
+        pair = MarkPair(choice.key, window.first, window.last, choice.on_rank_0_alone)
+        of_steps = BaselineMarks(pair, window.last_s)
+        return Baseline(f"the records in {path}", Configuration(), (), paces, "wall", of_steps)
     if path.suffix == ".toml" or exists(path):
         recipe = read_recipe(path, check_value)
         if recipe.evidence is None:
@@ -144,15 +148,6 @@ def _baseline_of_day(day: datetime, store: Store, job: str) -> Baseline:
 def _parameters(logged: object) -> dict[str, str]:
     """Return the baseline values of parameters from a log."""
     return {str(name): str(value) for name, value in logged.items()} if isinstance(logged, dict) else {}
-
-
-def _of_records(path: Path, records: tuple[Path, ...]) -> Baseline:
-    """Return recorded runs of the unchanged command, by the time per step."""
-    choice, window, paces = recorded_steps(records[-_MOST_RUNS:])
-    assert choice.key is not None
-    pair = MarkPair(choice.key, window.first, window.last, choice.on_rank_0_alone)
-    marks = BaselineMarks(pair, window.last_s)
-    return Baseline(f"the records in {path}", Configuration(), (), paces, "wall", marks)
 
 
 def _of_saved_steps(name: str, recipe: Recipe, original: Sequence[float], tuned: Sequence[float]) -> Baseline:

@@ -25,11 +25,7 @@ from mpiric.workflows.launch.conformance import conforming
 from mpiric.workflows.launch.loadable import two_families
 
 # Prefixes of internal symbols that a Fortran library imports from its C library.
-_INSIDE = (
-    "MPII_",
-    "MPIR_",
-    "impi_",
-)
+_INSIDE = ("MPII_", "MPIR_", "impi_")
 
 
 def ready_to_serve(

@@ -97,8 +97,7 @@ def require_slot_each(what: str, ranks: int, machine: MachineSlots) -> None:
     """Raise MpiricError unless the machine has exactly one slot per rank of a record."""
     if machine.tree.slots != ranks:
         raise MpiricError(
-            f"{what} has {ranks} ranks, and there are {machine.tree.slots} slots",
-            hint="each rank takes one",
+            f"{what} has {ranks} ranks, and there are {machine.tree.slots} slots", hint="each rank takes one"
         )
 
 

@@ -50,7 +50,8 @@ def entry_of(job: Job, host: Host) -> PackEntry:
     argv = job.program
     path = _program_path(argv[0], job, host)
     if host.elf(path) is None:
-        interpreter = _shebang(path, host)
+        first = (host.read_text(path) or "").partition("\n")[0]
+        interpreter = tuple(first[2:].split()) if first.startswith("#!") else ()
         if not interpreter:
             raise MismatchError(
                 f"{path} is neither an executable nor a script that names its interpreter",
@@ -102,8 +103,3 @@ def _program_path(word: str, job: Job, host: Host, *, by_path: bool = True) -> s
     if not path or not host.is_file(path):
         raise NotFoundError(f"the program {word!r} was not found", hint="pack where the program runs")
     return path
-
-
-def _shebang(path: str, host: Host) -> tuple[str, ...]:
-    first = (host.read_text(path) or "").partition("\n")[0]
-    return tuple(first[2:].split()) if first.startswith("#!") else ()

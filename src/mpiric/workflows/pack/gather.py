@@ -117,7 +117,10 @@ def gather(entry: PackEntry, job: Job, recipe: PackedRecipe, more: Sequence[Path
     names = _mpi_names((*needed, *opened, *(content.source for content in libraries if content.source)), host)
     start = _python_start(entry, python) if python else Start((f"@/{program.name}",))
     versions = versions_of_compilers(contents)
-    pack = Pack(entry.name, contents, (), start, _processor(entry, host), glibc_needs(contents), versions)
+    elf = host.elf(host.real_path(entry.executable))
+    pack = Pack(
+        entry.name, contents, (), start, elf.processor if elf else "", glibc_needs(contents), versions
+    )
     runtimes = runtimes_for(names, pack.glibc_needed, host)
     start = replace(
         start,
@@ -187,8 +190,3 @@ def _preload(path: str, mpi_names: Sequence[str], runtimes: dict[str, str]) -> s
 
 def _is_own(path: str) -> bool:
     return Path(path).is_relative_to(native_root())
-
-
-def _processor(entry: PackEntry, host: Host) -> str:
-    elf = host.elf(host.real_path(entry.executable))
-    return elf.processor if elf else ""

@@ -120,7 +120,21 @@ def pack(request: PackRequest, host: Host) -> Packed:
     parsed = parse_job(request.argv, host, request.working_directory, request.environment)
     job = parsed.job
     entry = entry_of(job, host)
-    prepared = prepare(_run_request(request), host, parsed)
+    prepared = prepare(
+        RunRequest(
+            request.argv,
+            request.working_directory,
+            request.environment,
+            recipe=request.recipe,
+            store=request.store,
+            use_recipe=request.use_recipe,
+            allow_rounding=request.allow_rounding,
+            without_recipe="packed without a recipe",
+            packs=True,
+        ),
+        host,
+        parsed,
+    )
     recipe = PackedRecipe()
     if prepared.applied:
         recipe = packed_recipe(prepared.applied)
@@ -138,20 +152,6 @@ def pack(request: PackRequest, host: Host) -> Packed:
         lambda digest, size: render_starter(packed, image_format, digest, size),
     )
     return Packed(target, packed, prepared.sentences)
-
-
-def _run_request(request: PackRequest) -> RunRequest:
-    return RunRequest(
-        request.argv,
-        request.working_directory,
-        request.environment,
-        recipe=request.recipe,
-        store=request.store,
-        use_recipe=request.use_recipe,
-        allow_rounding=request.allow_rounding,
-        without_recipe="packed without a recipe",
-        packs=True,
-    )
 
 
 def _line(job: Job, prepared: PreparedRun, recipe: PackedRecipe, entry: PackEntry, target: Path) -> str:

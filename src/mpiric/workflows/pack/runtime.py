@@ -12,8 +12,6 @@ from mpiric.lab.render import spellings
 from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import NotFoundError
-from mpiric.model.launch import Spelling
-from mpiric.model.mpi_library import AbiFamily
 from mpiric.model.pack import Content, ContentKind, LeftOut, SettingsNeed
 from mpiric.model.situation import Situation
 from mpiric.workflows.pack.glibc import FLOOR
@@ -52,14 +50,10 @@ def runtimes_for(mpi_names: Iterable[str], glibc_needed: tuple[int, ...], host: 
             why = f"needs glibc {version}, and the program less: a released wheel of mpiric has one for 2.17"
             left_out[path] = LeftOut(path, why)
             continue
-        name = _inside(family)
+        name = f"{_PLACE}/{family.value if family else 'any'}/{_LIBRARY}"
         contents[name] = Content(name, path, ContentKind.RUNTIME, required=False)
         by_mpi.append((mpi, name))
     return Runtimes(tuple(contents.values()), tuple(left_out.values()), tuple(by_mpi))
-
-
-def _inside(family: AbiFamily | None) -> str:
-    return f"{_PLACE}/{family.value if family else 'any'}/{_LIBRARY}"
 
 
 @dataclass(frozen=True)
@@ -86,7 +80,7 @@ def packed_recipe(applied: AppliedRecipe) -> PackedRecipe:
     contents = [Content(f"{_PLACE}/recipe.toml", str(applied.path), ContentKind.RECIPE, required=False)]
     policies = {path: f"{_PLACE}/{Path(path).name}" for path in _policies(situation)}
     for knob, spelling in spellings(configuration, situation).items():
-        if _is_of_site(spelling):
+        if bool(spelling.launcher_words or spelling.library_path):
             left_out.append(LeftOut(f"{knob}={values.get(knob, '')}", _OF_SITE))
             continue
         declared = knobs.knob_named(knob).needs
@@ -121,7 +115,3 @@ def _policies(situation: Situation) -> tuple[str, ...]:
     tuner = situation.tuner
     exported = (value for _, value in tuner.exported if re.fullmatch(r"/\S+", value))
     return tuple(filter(None, (tuner.policy, *exported)))
-
-
-def _is_of_site(spelling: Spelling) -> bool:
-    return bool(spelling.launcher_words or spelling.library_path)

@@ -75,7 +75,17 @@ def with_collectives(
         if not tuner.library:
             why_not = f"the policy of this site is not applied: {tuner.why_not}"
             return situation, {}, [why_not] if tuner.why_not else []
-        return _with_site_policy(site, request, situation, host)
+        try:
+            tuner = _with_policy_file(site, request, situation, host)
+        except MpiricError as error:
+            return situation, {}, [f"the policy of this site is not applied: {error.message}"]
+        if not request.reprove:
+            tuner = replace(tuner, settings=(("MPIRIC_REPROVE", "0"),))
+        sentences = [
+            f"collectives follow the policy of this site, {site}",
+            *_open_mpi_4_notes(request, situation),
+        ]
+        return replace(situation, tuner=tuner), {"collectives": "policy"}, sentences
     if tuner.why_not:
         raise NoRuntimeError(
             f"collectives cannot be tuned: {tuner.why_not}",
@@ -112,23 +122,6 @@ def _open_mpi_4_notes(request: RunRequest, situation: Situation) -> list[str]:
     if not situation.mpi.label.startswith("openmpi-4.") or request.environment.get(_RULES) == "1":
         return []
     return [f"{_RULES}=1 is set: Open MPI 4 accepts choices of algorithms only with it"]
-
-
-def _with_site_policy(
-    site: Path, request: RunRequest, situation: Situation, host: Host
-) -> tuple[Situation, dict[str, str], list[str]]:
-    """Apply the policy of the site. Where it cannot be used, the command runs without it."""
-    try:
-        tuner = _with_policy_file(site, request, situation, host)
-    except MpiricError as error:
-        return situation, {}, [f"the policy of this site is not applied: {error.message}"]
-    if not request.reprove:
-        tuner = replace(tuner, settings=(("MPIRIC_REPROVE", "0"),))
-    sentences = [
-        f"collectives follow the policy of this site, {site}",
-        *_open_mpi_4_notes(request, situation),
-    ]
-    return replace(situation, tuner=tuner), {"collectives": "policy"}, sentences
 
 
 def _with_policy_file(path: Path, request: RunRequest, situation: Situation, host: Host) -> Tuner:

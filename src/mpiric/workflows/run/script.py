@@ -122,7 +122,7 @@ def rank_service(job: Job, scheduler: BatchScheduler, requested: str, host: Host
         return RankService(
             sentence=f"the MPI library of {job.program[0]} is unknown, and {scheduler.title} uses no process "
             "manager by default (MpiDefault=none): add --mpi pmi2 (MPICH, Intel MPI) or "
-            "--mpi pmix (Open MPI)",
+            "--mpi pmix (Open MPI)"
         )
     variable = launcher.process_manager_needs if launcher else ""
     if not variable or variable in job.environment or scheduler.launcher != "srun":

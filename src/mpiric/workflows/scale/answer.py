@@ -123,14 +123,10 @@ def _with_bend(scaling: Scaling, launches: Launches, recorded: Mapping[Size, Rec
         return replace(scaling, bend=sentence)
     small, large = recorded_sizes[0], recorded_sizes[-1]
     if bend is not None:
-        large = _nearest(recorded_sizes[1:], curve[bend[1]])
+        large = min(recorded_sizes[1:], key=lambda result: abs(result.size.cores - curve[bend[1]].size.cores))
     before, after = factors[small.size], factors[large.size]
     causes = causes_of(small, large, before, after, is_weak=scaling.is_weak)
     return replace(scaling, bend=sentence, factors=(before, after), causes=tuple(causes))
-
-
-def _nearest(results: Sequence[SizeResult], target: SizeResult) -> SizeResult:
-    return min(results, key=lambda result: abs(result.size.cores - target.size.cores))
 
 
 def _with_predictions(scaling: Scaling, request: ScaleRequest, launches: Launches, runs: SizeRuns) -> Scaling:

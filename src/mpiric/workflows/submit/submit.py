@@ -12,11 +12,7 @@ from mpiric.host.host import Host
 from mpiric.model.batch import BatchJob, End
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import ExitCode, MpiricError
-from mpiric.schedulers import (
-    LOG,
-    STATUS,
-    installed_batch_scheduler,
-)
+from mpiric.schedulers import LOG, STATUS, installed_batch_scheduler
 from mpiric.workflows.submit.follower import Follower, Reporting, ending
 from mpiric.workflows.submit.submission import SubmitRequest, write_submission
 

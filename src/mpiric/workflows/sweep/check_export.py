@@ -103,10 +103,7 @@ def _measured(
     points = list(_points(plan, policy, log, ranks))
     if not points:
         return {}
-    sides: dict[bool, dict[SweepPoint, list[Measured]]] = {
-        False: defaultdict(list),
-        True: defaultdict(list),
-    }
+    sides: dict[bool, dict[SweepPoint, list[Measured]]] = {False: defaultdict(list), True: defaultdict(list)}
     for is_exported in _TURNS:
         limit_s = Costs(plan, log.measured).patience_s(points)
         result = yield from measure_points(plan, points, limit_s, environment if is_exported else {})

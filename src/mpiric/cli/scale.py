@@ -123,11 +123,11 @@ def _numbers(_: click.Context, parameter: click.Parameter, value: str | None) ->
 @option_group(BATCH_JOBS, submit_options)
 @option_group(
     "Output",
-    click.option(
+    option(
         "--output",
         "-o",
-        **FILE,
-        help="Write ranks, threads and nodes of the recommended size as a recipe for `mpiric run --recipe`.",
+        "FILE",
+        "Write ranks, threads and nodes of the recommended size as a recipe for `mpiric run --recipe`.",
     ),
     json_option,
     option("--csv", "csv_file", "FILE", "Write the measured sizes as CSV."),

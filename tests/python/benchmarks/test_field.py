@@ -41,6 +41,13 @@ def test_an_answer_as_good_as_the_expert_s_reaches_its_gain():
     assert (result["settings"], result["heavier"], result["right_rejected"]) == (1, 0, 0)
 
 
+def test_the_start_of_a_long_program_does_not_count():
+    measured = {"baseline": runs(3.0, 3.0), "expert": runs(2.0, 2.0), "tuned": runs(2.5, 2.5)}
+    fewer = {"baseline": runs(2.0), "expert": runs(1.0), "tuned": runs(2.0)}
+    result = row_of(PROGRAMS[0], "openmpi-4.1.4", "3m", TUNED, 55.0, measured, shorter=fewer)
+    assert (result["hand"], result["confirmed"]) == (pytest.approx(1.0), pytest.approx(2.0))
+
+
 def test_another_library_is_heavier_than_needed_where_the_expert_gains_as_much():
     assert row(changes=[{"knob": "mpi", "value": "mpich-5.0.2"}])["heavier"] == 1
 

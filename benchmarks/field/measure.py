@@ -258,7 +258,7 @@ def rows(
                 argv = tuple(shorter.get(word, word) for word in answer.argv)
                 commands["tuned"] = Command(argv, answer.environment, answer.unset)
             runs = alternate(program, commands, Path(second), environment, seconds=confirm_s, seed=seed)
-            shorter = None
+            with_fewer = None
             if program.is_long:
                 fewer = program.steps[1] // _FEWER_STEPS
                 place(program, Path(third), environment, fewer)
@@ -267,10 +267,10 @@ def rows(
                     name: replace(command, argv=tuple(words.get(word, word) for word in command.argv))
                     for name, command in commands.items()
                 }
-                shorter = alternate(
+                with_fewer = alternate(
                     program, commands, Path(third), environment, seconds=confirm_s / 2, seed=seed
                 )
-            row = row_of(program, bed.mpi.label, budget, tuned, took_s, runs, seed, shorter)
+            row = row_of(program, bed.mpi.label, budget, tuned, took_s, runs, seed, with_fewer)
             outcome.append(
                 {**row, "load": load, "runs": {name: vars_of(entry) for name, entry in runs.items()}}
             )

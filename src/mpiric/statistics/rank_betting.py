@@ -7,19 +7,24 @@ a setting, L. If that setting has no effect, each of the m + 1 runs is equally l
 second slowest and so on, whatever drifts during the block, because the order is independent of it. The number
 r of runs of A that are faster than L is then uniform on 0 … m (less if runs tie), and any q(r) with sum 1
 that never falls as r grows gives a bet (m + 1) q(r) whose mean is 1, and at most 1 if the setting does harm.
-The product over blocks is a non-negative supermartingale, as is any fixed mixture of such products; by
-Ville's inequality it ever reaches 1/e with probability at most e.
+The product over blocks, the wealth, is a non-negative supermartingale, as is any fixed mixture of such
+products; by Ville's inequality the probability that it ever reaches 1/α is at most α.
+
+Example. m = 1 and p = 0.9: a block in which L is the slower of its two runs multiplies the wealth by 1.8, any
+other block by 0.2. Eight blocks of the first kind give 1.8^8 = 110, which happens with a probability of at
+most 1/110 if the setting has no effect.
 
 The bets. Lehmann's alternatives: with "L is the slowest of k runs of A", r is beta-binomial with parameters
 k and 1, and L is slower than a run of A with probability p = k / (k + 1). The p and their weights are the
 same as in `confidence_sequence`, and with m = 1 the bet is the same, 2p or 2(1 - p).
 
 The interval. For "without it the program takes θ times as long" the same bets are made on L / θ. Values of
-θ whose wealth has reached 1/e are ruled out. As r falls when θ grows, the remaining ones are bounded by
+θ whose wealth has reached 1/α are ruled out. As r falls when θ grows, the remaining ones are bounded by
 quotients L / A. The other end comes from betting that L is faster.
 
 Quotients may be known by bounds (a run that was stopped): their lower bounds give the lower end, their upper
-bounds the upper end. A rank that is too low never raises the wealth, so that the interval stays valid.
+bounds the upper end. With a lower bound of L / A, the rank r can only be too low, which never raises the
+wealth of the bet that L is slower, so that the interval stays valid.
 
 Sources: Ville 1939; Lehmann, Ann. Math. Stat. 24 (1953) 23 (power of rank tests); Shafer, J. R. Stat. Soc.
 A 184 (2021) 407 (testing by betting); Ramdas, Grünwald, Vovk, Shafer, Stat. Sci. 38 (2023) 576

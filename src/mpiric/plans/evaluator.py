@@ -60,6 +60,7 @@ class Evaluator:
     _corrections: int = 0  # number of `corrected` trials that were applied
     _runs: int = 0
     _disturbed_runs: int = 0
+    _disturbed: list[bool] = field(default_factory=list)  # whether a run in `points` was disturbed
     _around_s: list[float] = field(default_factory=list)  # overhead of each run: directory and files
     _answers: dict[Configuration, list[Trial]] = field(default_factory=lambda: defaultdict(list))
 
@@ -105,7 +106,7 @@ class Evaluator:
 
     def was_slower(self, point: Point) -> bool:
         """Return whether the median of a point's runs is above the original's."""
-        original, logs = self._compared(point, at_last_speed(self.points, self.logs))
+        original, logs = self._compared(point, at_last_speed(self.points, self.logs, self._disturbed))
         return bool(logs and original) and median(logs) > median(original)
 
     def is_separated(self, point: Point, gain: float) -> bool:
@@ -205,7 +206,7 @@ class Evaluator:
         """Return the model of all runs; it is fitted once per run, the sizes of its priors less often."""
         if self._fit is None or self._fitted != len(self.points):
             sizes = self._fit.sizes if self._fit and self._fitted >= 30 and len(self.points) % 5 else None
-            logs = at_last_speed(self.points, self.logs)
+            logs = at_last_speed(self.points, self.logs, self._disturbed)
             self._fit = Effects(self.space, self.points, logs, sizes, sparse=self._chooses)
             self._fitted = len(self.points)
         return self._fit
@@ -238,9 +239,11 @@ class Evaluator:
                 self._forget(point)  # the stopped run was slow for another reason
             self.points.append(point)
             self.logs.append(log(objective))
+            self._disturbed.append(trial.disturbed)
         elif self._was_slow(trial) and self.logs and any(point):
             self.points.append(point)
             self.logs.append(log(max(trial.at_least or trial.wall_s, 1e-6)))
+            self._disturbed.append(trial.disturbed)
             self.stopped.add(point)
         elif any(point):  # failures of the original are handled by the proof
             self.failed[point] = trial.reason or trial.outcome.value
@@ -254,6 +257,7 @@ class Evaluator:
         remaining = [at for at, measured in enumerate(self.points) if measured != point]
         self.logs[:] = [self.logs[at] for at in remaining]
         self.points[:] = [self.points[at] for at in remaining]
+        self._disturbed[:] = [self._disturbed[at] for at in remaining]
         self.stopped.discard(point)
 
     def _limit_s(self, point: Point) -> float:

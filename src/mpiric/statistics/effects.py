@@ -337,16 +337,20 @@ def _positive_part(mean: Array, variance: Array) -> Array:
     return np.asarray(mean * cumulative + deviation * density)
 
 
-def at_last_speed(points: Sequence[Point], logs: Sequence[float]) -> list[float]:
+def at_last_speed(
+    points: Sequence[Point], logs: Sequence[float], disturbed: Sequence[bool] = ()
+) -> list[float]:
     """Return the logarithms of the times that all runs would have at the speed of the last ones.
 
     Runs of the original that agree within 1.4 times are at one speed. Between the last run at one speed and
     the first at the next one, the change is placed where the runs differ least from the original at the speed
-    of their side (least absolute deviations).
+    of their side (least absolute deviations). Runs of the original during which other processes used the
+    CPUs show no speed, unless most runs are of this kind.
     """
+    is_usual = 2 * sum(disturbed) > len(disturbed)
     speeds: list[list[int]] = []
     for at, point in enumerate(points):
-        if any(point):
+        if any(point) or (disturbed and disturbed[at] and not is_usual):
             continue
         if speeds and abs(logs[at] - median(logs[run] for run in speeds[-1])) <= _CHANGED:
             speeds[-1].append(at)

@@ -30,5 +30,12 @@ def test_a_machine_that_returns_to_its_speed() -> None:
     assert at_last_speed(points, logs) == pytest.approx([0.0, -0.1, 0.0, -0.1, 0.0, -0.1])
 
 
+def test_disturbed_runs_of_the_original_are_no_change_of_speed() -> None:
+    points = [ORIGINAL, SETTING, ORIGINAL, SETTING, ORIGINAL, OTHER, OTHER]
+    logs = [0.0, -0.4, 0.0, -0.4, 0.5, -0.3, -0.3]
+    assert at_last_speed(points, logs, [False] * 4 + [True, False, False]) == logs
+    assert at_last_speed(points, logs, [True] * 7) != logs  # usual on this machine
+
+
 def test_without_runs_of_the_original_nothing_is_known() -> None:
     assert at_last_speed([SETTING, OTHER], [0.0, 1.0]) == [0.0, 1.0]

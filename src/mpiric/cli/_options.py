@@ -14,12 +14,28 @@ import cloup
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
+from mpiric.host.packaged import packaged_table
 from mpiric.model.errors import MpiricError
 
 _ALL = "mpiric.cli.help_all"  # key of the context's notes
 
 
-class Command(cloup.Command):
+def examples(command_path: str) -> str:
+    """Return the examples of a command such as ``mpiric mpi install`` for its help page, "" without any."""
+    lines = packaged_table("cli/_examples").get(command_path.removeprefix("mpiric "), "")
+    return f"\b\nExamples:\n{lines}" if lines else ""
+
+
+class WithExamples(click.Command):
+    """A command with examples at the end of its help page."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples."""
+        self.epilog = examples(ctx.command_path)
+        super().format_epilog(ctx, formatter)
+
+
+class Command(WithExamples, cloup.Command):
     """A command with option groups.
 
     ``help_all`` holds the titles of the groups that ``--help`` names without showing their options.
@@ -42,6 +58,12 @@ class Command(cloup.Command):
         self.option_groups = groups
         with formatter.section("More options"):
             formatter.write_text(f"{', '.join(self.help_all)}: see `{ctx.command_path} --help-all`.")
+
+
+class Group(WithExamples, click.Group):
+    """A group of commands, all with examples."""
+
+    command_class = WithExamples
 
 
 def cli_command(name: str | None = None, **settings: Any) -> Callable[[Callable[..., Any]], click.Command]:

@@ -14,8 +14,6 @@ from mpiric.workflows.build.build import Attempt, BuildAdvice, BuildRequest, try
 
 @cli_command(
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
-    epilog="\b\nExamples:\n  mpiric build --try-compilers --run './app in.dat' -- make\n"
-    "  mpiric build --try-compilers --try-mpis --run 'mpiexec -n 2 ./app' -- make -j4",
 )
 @flag("--try-compilers", "Build with every compiler and set of flags found.", required=True)
 @flag("--try-mpis", "Also build with every MPI library that has compiler wrappers.")

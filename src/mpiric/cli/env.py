@@ -34,17 +34,9 @@ _LINES: Mapping[str, Callable[[str, str], str]] = {
     ),
 }
 _HEADS = {"modulefile": "#%Module1.0"}
-_EPILOG = """\b
-Examples:
-  eval "$(mpiric env -n 8)"                           bash, zsh and other POSIX shells
-  mpiric env -n 8 --shell fish | source               fish
-  eval "`mpiric env -n 8 --shell csh`"                csh and tcsh
-  mpiric env -n 4 --shell github >> "$GITHUB_ENV"     a step of a GitHub workflow
-  mpiric env -n 8 --mpi openmpi-5 --explain           why each variable is set
-"""
 
 
-@cli_command(epilog=_EPILOG)
+@cli_command()
 @option_group(
     "Job",
     option("--ranks", "-n", "N", "Number of MPI ranks of the jobs to start.", type=COUNT),

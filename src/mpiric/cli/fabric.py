@@ -27,11 +27,6 @@ from mpiric.workflows.fabric.node_types import examine_cluster
 @cli_command(
     "fabric",
     context_settings={"allow_interspersed_args": False},
-    epilog="\b\nExamples:\n"
-    "  mpiric fabric -- mpirun --host n1:2,n2:2 ./app        between nodes and on each of them\n"
-    "  mpiric fabric --json -- srun -N 2 -n 4 ./app | jq .recommended\n"
-    "  mpiric fabric --submit -- srun -n 2 ./app             each type of node of a cluster\n"
-    "  mpiric fabric --limit 5m -- mpiexec -n 64 ./app       give the program time to communicate",
 )
 @option("--limit", "TIME", "Time after which CMD is ended.", default="30s")
 @option(

@@ -42,14 +42,6 @@ from mpiric.workflows.history.explored import ExploredSeries, explored_history, 
 from mpiric.workflows.history.history import DayComparison, against
 from mpiric.workflows.sweep.log import make_directory
 
-_EPILOG = """\b
-Examples:
-  mpiric history                                             every tune, the newest last
-  mpiric history --explore                                   results of `mpiric run --explore`
-  mpiric history --against lj.toml -- mpirun -n 2 lmp -in in.lj
-  mpiric history --submit --against lj.toml -- srun -N 4 -n 64 ./app   in a job, as the tune was
-  mpiric history --against 2026-11-01 -- mpirun -n 2 lmp -in in.lj   exit status 80 when slower
-"""
 _JOB_S = 3600.0  # time limit of a submitted job, unless --sbatch sets another
 _VERDICTS = {
     Verdict.SLOWER: "slower than before",
@@ -58,7 +50,7 @@ _VERDICTS = {
 }
 
 
-@cli_command(epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
+@cli_command(context_settings={"allow_interspersed_args": False})
 @option_group(
     "Comparison",
     option(

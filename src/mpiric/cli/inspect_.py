@@ -17,10 +17,7 @@ from mpiric.workflows.build.inspect import Report, inspect
 from mpiric.workflows.build.inspect import same_everywhere as common_variant
 
 
-@cli_command(
-    epilog="\b\nExamples:\n  mpiric inspect ./lmp\n  mpiric inspect --json $(which hpcc)\n"
-    "  MPIRIC_TARGET=$(mpiric inspect --same-everywhere ./lmp) mpirun -n 64 ./lmp"
-)
+@cli_command()
 @click.argument("exe", type=click.Path(path_type=Path))
 @json_option
 @flag("--same-everywhere", "Print the best variant that every CPU type of the cluster can run.")

@@ -168,11 +168,6 @@ def _stripes(extent: Stripes) -> str:
 
 @cli_command(
     "machine",
-    epilog="\b\nExamples:\n"
-    "  mpiric machine                               this machine\n"
-    "  mpiric machine --json | jq .mpis             the MPI libraries, for scripts\n"
-    "  mpiric machine --topology node.xml           another machine, exported there by `lstopo node.xml`\n"
-    "  mpiric machine --topology 'pack:2 numa:4 l3:4 core:4 pu:2'",
 )
 @json_option
 @option(

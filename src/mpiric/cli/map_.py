@@ -39,15 +39,6 @@ from mpiric.workflows.mapping.machine import (
 from mpiric.workflows.mapping.map import MapRequest, map_ranks
 from mpiric.workflows.mapping.record import RecordedTraffic, recorded_traffic
 
-_EPILOG = """\b
-Examples:
-  mpiric map lj --emit slurm --out hosts.txt                        for the job that was recorded in lj
-  mpiric map lj --machine topology.conf --fabric fabric.json        the change on that machine, in time, too
-  mpiric map --grid 16x16x16 --stencil 7 --hierarchy 16:2:128 --distances 1:2:10 --out order.txt
-  mpiric map --grid 16x16x8 --stencil 27 --network torus:8x8 --objective worst-link --show
-  mpiric map --graph app.metis --hierarchy 4:8:8 --distances 1:10:100 --out blocks.txt --json
-  mpiric map --grid 12x12 --lines rows,columns --hierarchy 12:12 --hosts n[1-12] --emit prrte --out ranks
-"""
 _IO = "io"  # value of --spread: the bytes that the recorded ranks read and write
 
 
@@ -59,7 +50,7 @@ class _Input:
     traffic: RecordedTraffic | None = None
 
 
-@cli_command("map", epilog=_EPILOG)
+@cli_command("map")
 @traffic_options
 @machine_options
 @option_group(

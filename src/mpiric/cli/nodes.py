@@ -30,11 +30,6 @@ def _hosts(_: click.Context, __: click.Parameter, value: str) -> tuple[str, ...]
 @cli_command(
     "nodes",
     context_settings={"allow_interspersed_args": False},
-    epilog="\b\nExamples:\n"
-    "  mpiric nodes                                  all nodes of the allocation\n"
-    "  mpiric nodes --hosts n1,n2,n3,n4              these hosts\n"
-    "  mpiric nodes --json -- mpirun --hostfile hosts | jq .slow\n"
-    "  mpiric nodes --history --hosts n17            earlier measurements of a node",
 )
 @option(
     "--hosts",

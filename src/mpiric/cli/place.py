@@ -42,20 +42,11 @@ from mpiric.report.placement_text import (
 from mpiric.workflows.placement.place import Placed, host_files, place, place_by_measurement, place_rankfile
 from mpiric.workflows.placement.verify import verify
 
-_EPILOG = """\b
-Examples:
-  mpiric place --ranks 8 --threads 4                           on this machine
-  mpiric place --topology node.xml --ranks 64 --bandwidth-bound
-  mpiric place --topology 'pack:2 numa:4 l3:4 core:4 pu:2' --ranks 16 --threads 8 --launcher srun
-  mpiric place --measure --ranks 2                             number of cores that saturate the memory
-  mpiric place --rankfile ranks.txt --launcher srun            translate a rankfile of Open MPI for Slurm
-  mpiric place --verify -- mpirun -n 4 ./app                   check where its threads and memory are
-"""
 _MEASURE = "mpiric place --measure --ranks 1 --json > FILE"
 _KINDS = ("performance", "efficiency", "any")
 
 
-@cli_command("place", epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
+@cli_command("place", context_settings={"allow_interspersed_args": False})
 @option_group(
     "Job",
     option("--ranks", "-n", "N", "Number of ranks of the job.", type=click.IntRange(1, 10_000_000)),

@@ -39,16 +39,6 @@ from mpiric.tuning.store import Store, make_directory
 from mpiric.workflows.scale.request import ScaleRequest
 from mpiric.workflows.scale.scale import dry_run, scale
 
-_EPILOG = """\b
-Examples:
-  mpiric scale -- mpirun -n 64 ./app input                 powers of two up to the machine
-  mpiric scale --ranks 1,2,4,8 --predict 16,32 -- mpirun -n 8 ./app input
-  mpiric scale --nodes 1,2,4 --within 24h --length 40h -- srun -N 4 -n 256 ./app input
-  mpiric scale --weak -- mpirun -n 8 ./app -nx '{ranks}'   an input that grows with the ranks
-  mpiric scale --threads 1,2,4 -- mpirun -n 16 ./hybrid    ranks and threads traded for one another
-  mpiric scale --proposal figures -- mpirun -n 64 ./app input
-  mpiric scale --submit --nodes 1,2,4,8 -- srun -N 8 -n 512 ./app input
-"""
 _MOST = 1 << 24
 
 
@@ -63,7 +53,7 @@ def _numbers(_: click.Context, parameter: click.Parameter, value: str | None) ->
     return tuple(dict.fromkeys(numbers))
 
 
-@cli_command(epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
+@cli_command(context_settings={"allow_interspersed_args": False})
 @option_group(
     "Sizes",
     option(

@@ -26,18 +26,8 @@ from mpiric.model.errors import ExitCode, MpiricError, writing
 from mpiric.schedulers import LayoutRequest, ScriptOptions, batch_schedulers
 from mpiric.workflows.run.script import Script, ScriptRequest, script
 
-_EPILOG = """\b
-Examples:
-  mpiric script --nodes 32 -- ./app input.nml                    a rank on every core
-  mpiric script --nodes 1200 --threads 16 -- ./app               ranks with 16 threads
-  mpiric script --nodes 8 --bandwidth-bound --time 2:00:00 -o job.sh -- ./app
-  mpiric script --ranks 4096 --recipe app.toml -- srun ./app     with the settings of a recipe
-  mpiric script --scheduler pbs --node 2x64 --nodes 4 -- ./app
-  mpiric script --node 2x64x2 --nodes 4 -- ./app                 for another cluster
-"""
 
-
-@cli_command(epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
+@cli_command(context_settings={"allow_interspersed_args": False})
 @option_group(
     "Size",
     option("--nodes", "-N", "N", "Number of nodes of the job.", type=COUNT),

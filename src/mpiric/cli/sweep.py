@@ -38,16 +38,6 @@ from mpiric.workflows.sweep.log import forget, keep_options, kept_options, make_
 from mpiric.workflows.sweep.plan import COLLECTIVES, GROUPS, USUAL, SweepPlan, SweepRequest, prepare
 from mpiric.workflows.sweep.sweep import SITE_HINT, Swept, for_site, sweep, work_on_array
 
-_EPILOG = """\b
-Examples:
-  mpiric sweep -o tuned -- mpiexec -n 8
-  mpiric sweep --dry-run -- mpirun --host n1:64,n2:64 -n 128       print the cost in core-hours
-  mpiric sweep --collectives allreduce,bcast --sizes 8:1M -- mpiexec -n 256
-  mpiric sweep --profile lj -o lj-tuned -- mpiexec -n 8             only the calls of that program
-  mpiric sweep --submit --sbatch='-N 4' -o tuned -- mpiexec -n 512  as a job, followed to its end
-  mpiric sweep --submit --array 8 --sbatch='-N 4' -o tuned -- mpiexec -n 512   by eight jobs
-  mpiric sweep --site -o tuned -- mpiexec -n 128                    for the `mpiric run` of all users
-"""
 _NOT_KEPT = set("submit resume directory round_number launch_line site as_json dry_run".split())
 _BUDGET_S = 3600.0  # time of a job without --budget; options of --sbatch take precedence
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
@@ -57,7 +47,7 @@ def _list(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str
     return tuple(part for part in (value or "").split(",") if part)
 
 
-@cli_command(epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
+@cli_command(context_settings={"allow_interspersed_args": False})
 @option_group(
     "Measurements",
     option(

@@ -57,22 +57,6 @@ from mpiric.workflows.tune.state import TuneRequest
 from mpiric.workflows.tune.tune import dry_run as lines_of_dry_run
 from mpiric.workflows.tune.tune import tune
 
-_EPILOG = """\b
-Examples:
-  mpiric tune -- mpirun -n 2 lmp -in in.lj
-  mpiric tune --budget 30m --check './verify.sh' -- srun -n 128 ./app input.nml
-  mpiric tune --only transport,collectives -- mpiexec -n 64 ./solver
-  mpiric tune --objective 'output:Performance: (.*) ns/day' --maximise -- mpirun -n 8 gmx_mpi mdrun
-  mpiric tune --only io --objective io -- mpirun -n 64 ./app input.nml   file layout and I/O
-  mpiric tune --param NB=64,128,256 -- mpirun -n 4 ./app --block {NB}
-  mpiric tune --site -- mpirun -n 2 IMB-MPI1 PingPong   defaults for all programs of a site
-  mpiric tune --resume -- mpirun -n 2 lmp -in in.lj      after Ctrl-C or a crash
-  mpiric tune --submit --sbatch='-p normal -t 1:00:00' -- srun -N 4 -n 64 ./app   as a job
-  mpiric tune --submit --resume -- srun -N 4 -n 64 ./app                          follow the job again
-  mpiric tune --submit --array 16%4 -- srun -N 4 -n 64 ./app   in short jobs, four at a time
-"""
-
-
 _NOT_KEPT = set("submit resume store into round_number command_line mpi_label as_json dry_run".split())
 _SETTINGS, _CRITERIA, _LONG, _FILES = "More settings", "Comparison and proof", "Long programs", "Files"
 _OF_SUBMISSION = ("job_options", "array", "slice_time")
@@ -84,7 +68,6 @@ def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
 
 
 @cli_command(
-    epilog=_EPILOG,
     context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False},
     help_all=(_SETTINGS, _CRITERIA, _LONG, _FILES, BATCH_JOBS),
 )

@@ -24,8 +24,6 @@ _WIDTH = 120  # width of a table that goes to a file
 
 @cli_command(
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
-    epilog="\b\nExamples:\n  mpiric verify ./lmp --args '-in in.lj'\n"
-    "  mpiric verify --ranks 4 --hosts n1,n2 --network eth0 --network ib0 ./cg.A",
 )
 @option("--ranks", "N", "Number of ranks of each run.", default=2)
 @option("--network", "interfaces", "NAME", "Network interface to try.", multiple=True, default=("lo",))

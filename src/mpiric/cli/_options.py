@@ -156,6 +156,7 @@ Request = TypeVar("Request", bound="DataclassInstance")
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 COUNT = click.IntRange(min=1)
+_OF_SUBMISSION = ("job_options", "array", "slice_time")
 BATCH_JOBS = "Batch jobs"  # title of the group of options that send a command to a scheduler
 
 
@@ -254,14 +255,16 @@ def given_options(context: click.Context, without: Container[str]) -> list[str]:
 
 
 def recall_options(
-    context: click.Context, stored: Sequence[str], line: Sequence[str], without: Container[str]
+    stored: Sequence[str], line: Sequence[str], options: Mapping[str, Any], without: Iterable[str]
 ) -> dict[str, Any]:
-    """Complete a resumed call by the stored options of the call that it continues.
+    """Return the options of this call, completed by the stored ones of the call that it resumes.
 
-    Options on the command line take precedence.
-
+    Options on the command line take precedence. ``without``: parameters that are not taken over; those of a
+    job are only with --submit.
     Raises MpiricError if the stored arguments cannot be parsed as options.
     """
+    context = click.get_current_context()
+    kept = {*without, *(() if options["submit"] else _OF_SUBMISSION)}
     try:
         earlier = context.command.make_context(context.info_name, [*stored, "--", *line])
     except click.ClickException as error:  # written by another version of mpiric, or edited
@@ -272,7 +275,7 @@ def recall_options(
     for name, value in earlier.params.items():
         is_given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
         was_given = earlier.get_parameter_source(name) is ParameterSource.COMMANDLINE
-        if was_given and not is_given and name not in without:
+        if was_given and not is_given and name not in kept:
             context.params[name] = value
             context.set_parameter_source(name, ParameterSource.COMMANDLINE)
-    return context.params
+    return {name: context.params[name] for name in options}

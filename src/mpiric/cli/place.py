@@ -243,19 +243,18 @@ def _write(placed: Placed, options: dict[str, Any]) -> None:
                 )
             write_whole(options["svg"], placement_svg(placed.plan, placed.title).encode())
         if options["directory"]:
-            _write_files(placed, options["directory"])
+            directory = options["directory"]
+            directory.mkdir(parents=True, exist_ok=True)
+            texts = {
+                name: text for launcher in placed.launchers.values() for name, text in launcher.files.items()
+            }
+            for name, text in {**texts, **host_files(placed)}.items():
+                write_whole(directory / name, text.encode())
+                say(f"wrote {directory / name}")
     except OSError as error:
         raise NoRoomError(
             f"cannot write {error.filename}: {error.strerror}", hint="name another file with --svg or --write"
         ) from error
-
-
-def _write_files(placed: Placed, directory: Path) -> None:
-    directory.mkdir(parents=True, exist_ok=True)
-    texts = {name: text for launcher in placed.launchers.values() for name, text in launcher.files.items()}
-    for name, text in {**texts, **host_files(placed)}.items():
-        write_whole(directory / name, text.encode())
-        say(f"wrote {directory / name}")
 
 
 def _verify(command_line: tuple[str, ...], options: dict[str, Any]) -> int:

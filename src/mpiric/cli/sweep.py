@@ -119,7 +119,7 @@ def command(launch_line: tuple[str, ...], as_json: bool, dry_run: bool, **option
     is uncertain which algorithm is best, not the whole grid of sizes and algorithms.
     """
     if options["resume"]:
-        options = _with_earlier_options(launch_line, options)
+        options = recall_options(kept_options(options["directory"]), launch_line, options, _NOT_KEPT)
     refuse_unsubmitted(options)
     if options["submit"] and not dry_run:
         return _submitted(launch_line, options)
@@ -144,14 +144,6 @@ def command(launch_line: tuple[str, ...], as_json: bool, dry_run: bool, **option
         swept.sentences += for_site(swept.learned, swept.exported.policy, site, host)
     _report(swept, plan, console, as_json=as_json)
     return 0
-
-
-def _with_earlier_options(line: tuple[str, ...], options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of this call, completed by the options of the sweep that it resumes."""
-    context, stored = click.get_current_context(), kept_options(options["directory"])
-    of_job = () if options["submit"] else ("job_options", "array", "slice_time")
-    recalled = recall_options(context, stored, line, {*_NOT_KEPT, *of_job})
-    return {name: recalled[name] for name in options}
 
 
 def _swept(plan: SweepPlan, round_number: int | None, host: LocalHost, say: Say, tell: Say) -> Swept | None:

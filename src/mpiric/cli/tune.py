@@ -59,7 +59,6 @@ from mpiric.workflows.tune.tune import tune
 
 _NOT_KEPT = set("submit resume store into round_number command_line mpi_label as_json dry_run".split())
 _SETTINGS, _CRITERIA, _LONG, _FILES = "More settings", "Comparison and proof", "Long programs", "Files"
-_OF_SUBMISSION = ("job_options", "array", "slice_time")
 
 
 def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
@@ -225,7 +224,9 @@ def command(command_line: tuple[str, ...], as_json: bool, dry_run: bool, **optio
     The result is a recipe for `mpiric run`, and the exact command and environment to use without mpiric.
     """
     if options["resume"]:
-        options = _with_earlier_options(command_line, options)
+        submitted = options["submit"]
+        stored = options_of_tune(command_line, str(Path.cwd()), options["store"], submitted=submitted)
+        options = recall_options(stored, command_line, options, _NOT_KEPT)
     refuse_unsubmitted(options)
     with piped_input(command_line) as stdin:
         request = _under(_request(command_line, stdin, options), options)
@@ -243,14 +244,6 @@ def command(command_line: tuple[str, ...], as_json: bool, dry_run: bool, **optio
     else:
         print_tuned(tuned, stdout_console(width=None))
     return int(ExitCode.INTERRUPTED) if tuned.interrupted else 0
-
-
-def _with_earlier_options(line: tuple[str, ...], options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of this call, completed by the options of the tune that it resumes."""
-    stored = options_of_tune(line, str(Path.cwd()), options["store"], submitted=options["submit"])
-    of_job = () if options["submit"] else _OF_SUBMISSION
-    recalled = recall_options(click.get_current_context(), stored, line, {*_NOT_KEPT, *of_job})
-    return {name: recalled[name] for name in options}
 
 
 def _tuned(request: TuneRequest, round_number: int | None, progress: Progress) -> Tuned | None:

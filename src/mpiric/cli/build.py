@@ -17,7 +17,7 @@ from mpiric.workflows.build.build import Attempt, BuildAdvice, BuildRequest, try
 )
 @flag("--try-compilers", "Build with every compiler and set of flags found.", required=True)
 @flag("--try-mpis", "Also build with every MPI library that has compiler wrappers.")
-@flag("--feedback", "Also build with profile feedback from a run of a first build.")
+@flag("--feedback", "Also build with profile-guided optimisation, by a run of a first build.")
 @option("--run", "run", "CMD", "Command in the build tree that is checked and timed.", default="")
 @option("--repeats", "N", "Number of timed runs of each build; the builds take turns.", default=5)
 @json_option

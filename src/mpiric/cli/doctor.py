@@ -44,8 +44,8 @@ from mpiric.workflows.profile.request import ProfileRequest
 @option(
     "--fail-on",
     "IDS",
-    "Exit with status 81 when one of these findings is reported: names of findings, or run, placement, "
-    "settings, machine, any.",
+    "Exit with status 81 when one of these findings is reported: findings by name, all of a group (run, "
+    "placement, settings, machine), or any.",
     default="",
 )
 @flag(

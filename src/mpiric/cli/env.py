@@ -65,8 +65,8 @@ _HEADS = {"modulefile": "#%Module1.0"}
 def command(**options: Any) -> int:
     """Print settings that are right on this machine, without a run.
 
-    They are environment variables for MPI jobs of a number of ranks. Each rule is measured, and applies only
-    where it makes no program slower. A variable that you have set yourself is not printed.
+    They are environment variables for MPI jobs with the given numbers of ranks. Each rule is measured, and
+    applies only where it makes no program slower. A variable that you have set yourself is not printed.
     """
     request = launch_request_of(EnvRequest, (), options)
     defaults = defaults_here(request, LocalHost())

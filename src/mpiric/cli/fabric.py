@@ -39,8 +39,8 @@ from mpiric.workflows.fabric.node_types import examine_cluster
 @option(
     "--keep",
     "N",
-    "Number of measurements of the library's own choice in the JSON object, which is a baseline for "
-    "`mpiric history --against`.",
+    "Number of measurements of the library's own choice that --json keeps as a baseline for `mpiric history "
+    "--against`.",
     type=COUNT,
     default=1,
 )

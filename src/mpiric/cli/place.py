@@ -50,7 +50,14 @@ _KINDS = ("performance", "efficiency", "any")
 @option_group(
     "Job",
     option("--ranks", "-n", "N", "Number of ranks of the job.", type=click.IntRange(1, 10_000_000)),
-    option("--threads", "-t", "N", "Number of threads of each rank.", type=click.IntRange(min=0), default=0),
+    option(
+        "--threads",
+        "-t",
+        "N",
+        "Number of threads of each rank. [default: 1, or as many as the policy gives]",
+        type=click.IntRange(min=0),
+        default=0,
+    ),
     option(
         "--nodes",
         "-N",
@@ -67,9 +74,7 @@ _KINDS = ("performance", "efficiency", "any")
         type=click.IntRange(min=0),
         default=0,
     ),
-    choice(
-        ["preferred", "required"], "--huge-pages", "Use huge pages for that memory: preferred, or required."
-    ),
+    choice(["preferred", "required"], "--huge-pages", "Huge pages for --memory-mib: preferred or required."),
 )
 @option_group(
     "Placement",
@@ -142,7 +147,7 @@ _KINDS = ("performance", "efficiency", "any")
 @option_group(
     "Check a running command",
     flag("--verify", "verifies", "Run CMD, and report where its threads and its memory are."),
-    flag("--first-touch", "Find memory that one thread placed and other threads use, with --verify."),
+    flag("--first-touch", "With --verify, also report memory that one thread placed and other threads use."),
     option("--limit", "TIME", "Time after which --verify ends CMD.", default="10s"),
 )
 @command_line_or_none

@@ -80,7 +80,7 @@ def _numbers(_: click.Context, parameter: click.Parameter, value: str | None) ->
     option(
         "--mark",
         "MARK",
-        "Step marker, as of `mpiric tune`: allreduce@app+0x48f2, or 'stdout:REGEX' for output lines.",
+        "Step marker, as in `mpiric tune`: allreduce@app+0x48f2, or 'stdout:REGEX' for output lines.",
     ),
     option(
         "--check",
@@ -98,7 +98,7 @@ def _numbers(_: click.Context, parameter: click.Parameter, value: str | None) ->
     option(
         "--efficiency",
         "SHARE",
-        "Parallel efficiency that the recommended size has at least.",
+        "Minimum parallel efficiency of the recommended size.",
         type=click.FloatRange(0, 1, min_open=True),
         default=0.7,
     ),

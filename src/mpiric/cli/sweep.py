@@ -53,9 +53,8 @@ def _list(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str
     option(
         "--collectives",
         "NAME,…",
-        "Collectives or groups of them: usual, nonblocking, all. [default: usual; with --profile, "
-        f"the recorded ones] usual: {', '.join(USUAL)}. nonblocking: iallreduce and its like, from start "
-        "to completion.",
+        f"Collectives to measure, or groups of them: usual ({', '.join(USUAL)}), nonblocking (iallreduce and "
+        "the like, from start to completion) or all. [default: usual; with --profile, the recorded ones]",
         callback=_list,
         shell_complete=list_of(lambda: (*GROUPS, *COLLECTIVES)),
     ),
@@ -80,7 +79,7 @@ def _list(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str
     option(
         "--seconds",
         "S",
-        "Seconds of measuring for each algorithm and size.",
+        "Measuring time for each algorithm and size, in seconds.",
         type=click.FloatRange(min=1e-4),
         default=0.05,
     ),

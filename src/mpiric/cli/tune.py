@@ -77,8 +77,8 @@ def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
     choice(
         [*EFFORTS],
         "--effort",
-        "Number of runs to spend on small gains; with thorough, the contribution of each setting is "
-        "proved instead of estimated.",
+        "Effort for small gains; thorough also proves the contribution of each setting instead of estimating "
+        "it.",
         default="normal",
     ),
     flag("--resume", "Continue the interrupted tune of this command, by default with its options."),

@@ -54,8 +54,8 @@ json_of_run_option = flag(
     choice(
         ["levels", "names"],
         "--regions",
-        "How MPI_Pcontrol marks phases: by its level as the number of the phase (levels), or by level 1 or -1 "
-        "with the name of the phase (names).",
+        "How MPI_Pcontrol marks phases: by its level as the number of the phase (levels), or by level 1 or "
+        "-1 with the name of the phase (names).",
     ),
     mpi_option,
     abi_option,

@@ -258,7 +258,7 @@ def test_signals_on_stacks_of_their_own_neither_hang_threads_nor_lose_calls(fami
 
 @pytest.mark.requires("debian-openmpi", "gfortran")
 def test_a_limit_on_the_size_of_files_costs_the_record_only(launch, tmp_path):
-    """A longer file is answered by a signal that ends the program."""
+    """For a longer file, the kernel would end the program by a signal."""
     program = compiled("ring.c", "openmpi", tmp_path)
     limited = ("sh", "-c", f"ulimit -f 100; exec {program}")
     done = launch("openmpi", 1, *limited, MPIRIC_MERGE="never")

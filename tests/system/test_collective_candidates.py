@@ -28,7 +28,7 @@ Run = Callable[..., None]
 
 @pytest.fixture
 def is_right(mpi: MpiLibrary, mpi_run, environment: Mapping[str, str], tmp_path: Path) -> Run:
-    """`is_right(source, ranks, *arguments, **settings)`: whether a program under the runtime finds no error."""
+    """`is_right(source, ranks, *arguments, **settings)`: whether a program with the runtime is right."""
     runtime, compiler = tuner_for(mpi).library, mpi.compilers.get("c")
     if not runtime or not compiler:
         pytest.skip(f"no runtime or no compiler for {mpi.label}")

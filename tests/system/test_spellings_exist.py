@@ -58,7 +58,7 @@ def situation(mpi: MpiLibrary, program: str, environment: dict[str, str]) -> Sit
 
 
 def words_of(knob: str, case: Situation) -> tuple[str, ...]:
-    """Return all values of a knob, or those that it would try, since CPUs do not execute all copy routines."""
+    """Return all values of a knob, or those that it would try, since no CPU has all copy routines."""
     command: tuple[str, ...] = getattr(all_knobs()[knob].domain, "values", ())
     return command if command and knob != "memory-copy" else values(knob, case)
 

@@ -163,11 +163,13 @@ BATCH_JOBS = "Batch jobs"  # title of the group of options that send a command t
 def option(*words: str, **settings: Any) -> Callable[[Decorated], Decorated]:
     """Make an option from its names, the name of its value and its help text. Defaults are shown.
 
-    A value called FILE or DIR is a path.
+    A value called FILE or DIR is a path. A text that is not given is "".
     """
     *names, metavar, text = words
     if metavar in ("FILE", "DIR"):
         settings.setdefault("type", click.Path(path_type=Path))
+    if not {"type", "callback", "multiple", "required"}.intersection(settings):
+        settings.setdefault("default", "")
     settings.setdefault("show_default", bool(settings.get("default")))
     return click.option(*names, metavar=metavar, help=text, **settings)
 
@@ -201,7 +203,6 @@ mpi_option = option(
     "mpi_label",
     "NAME",
     "Run under this MPI library; `mpiric mpi list` shows the names.",
-    default="",
     shell_complete=complete_mpi_labels,
 )
 json_option = flag("--json", "as_json", "Print the result as one JSON object.")

@@ -46,7 +46,6 @@ from mpiric.workflows.profile.request import ProfileRequest
     "IDS",
     "Exit with status 81 when one of these findings is reported: findings by name, all of a group (run, "
     "placement, settings, machine), or any.",
-    default="",
 )
 @flag(
     "--try",

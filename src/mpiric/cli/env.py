@@ -49,7 +49,6 @@ _HEADS = {"modulefile": "#%Module1.0"}
         "--mpi",
         "NAME",
         "MPI library, such as openmpi-5. [default: all that are installed]",
-        default="",
         shell_complete=complete_mpi_labels,
     ),
     flag("--run-as-root", "as_root", "Let Open MPI start as root, for use in a container only."),

@@ -24,10 +24,7 @@ from mpiric.workflows.fabric.fabric import FabricRequest, examine
 from mpiric.workflows.fabric.node_types import examine_cluster
 
 
-@cli_command(
-    "fabric",
-    context_settings={"allow_interspersed_args": False},
-)
+@cli_command("fabric", context_settings={"allow_interspersed_args": False})
 @option("--limit", "TIME", "Time after which CMD is ended.", default="30s")
 @option(
     "--rounds",
@@ -52,7 +49,7 @@ from mpiric.workflows.fabric.node_types import examine_cluster
         "Measure two nodes of each type (by their features) in jobs of the scheduler, and keep the "
         "results as baselines.",
     ),
-    option("--partition", "-p", "NAME", "Partition of these jobs. [default: the scheduler's]", default=""),
+    option("--partition", "-p", "NAME", "Partition of these jobs. [default: the scheduler's]"),
     option("--ranks-per-node", "N", "Ranks per node of these jobs.", type=COUNT, default=1),
 )
 @command_line

@@ -68,7 +68,7 @@ _VERDICTS = {
 @option_group(BATCH_JOBS, submit_options)
 @option_group("Output", json_option, store_option)
 @command_line_or_none
-def command(command_line: tuple[str, ...], baseline: str | None, store: Path | None, **options: Any) -> int:
+def command(command_line: tuple[str, ...], baseline: str, store: Path | None, **options: Any) -> int:
     """List tunes, or compare CMD with an earlier run.
 
     With --against, CMD runs as it is and with the recipe of the baseline in turn, and both are compared with
@@ -77,7 +77,7 @@ def command(command_line: tuple[str, ...], baseline: str | None, store: Path | N
     refuse_unsubmitted(options)
     if options["explore"]:
         return _explored(explored_history(store, command_line, say), as_json=options["as_json"])
-    if baseline is None:
+    if not baseline:
         return _list(Store(store).tunes(), command_line, as_json=options["as_json"])
     if not command_line:
         raise MpiricError(

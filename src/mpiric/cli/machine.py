@@ -166,9 +166,7 @@ def _stripes(extent: Stripes) -> str:
     return f"{count} × {size(extent.size_bytes)}{end}"
 
 
-@cli_command(
-    "machine",
-)
+@cli_command("machine")
 @json_option
 @option(
     "--topology",
@@ -176,11 +174,11 @@ def _stripes(extent: Stripes) -> str:
     "FILE|SYNTHETIC",
     "Show this topology instead: an XML file of hwloc, or a synthetic description.",
 )
-def command(*, as_json: bool, source: str | None) -> None:
+def command(*, as_json: bool, source: str) -> None:
     """Show topology, CPU, networks, MPI libraries and compilers."""
     host = LocalHost()
     console = stdout_console()
-    if source is not None:
+    if source:
         other = topology(host, source)
         if as_json:
             print_json({"topology": other})

@@ -70,7 +70,6 @@ class _Input:
         "io|FILE",
         "Balance a resource over the nodes: the file traffic of the record, or one number per rank in a "
         "file.",
-        default="",
         shell_complete=complete_files,
     ),
     option(
@@ -83,7 +82,6 @@ class _Input:
         "--time-limit",
         "TIME",
         "Time limit of the search. With a limit, the order may differ from run to run.",
-        default="",
     ),
     option("--threads", "N", "Number of threads of the search.", type=click.IntRange(1, 1024), default=1),
     option("--seed", "N", "Seed of the search.", type=click.IntRange(min=0), default=1),
@@ -95,7 +93,6 @@ class _Input:
         "--emit",
         "LAUNCHER",
         f"Format of the file for a launcher: {', '.join(sorted(rank_order_forms()))}.",
-        default="",
         shell_complete=one_of(rank_order_forms),
     ),
     flag("--show", "Draw the traffic matrix before and after, and the ranks on their nodes."),

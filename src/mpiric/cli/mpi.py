@@ -84,9 +84,7 @@ def prefix_(name: str, *, as_json: bool) -> None:
     print(json.dumps({"name": name, "prefix": prefix}) if as_json else prefix)
 
 
-@command.command(
-    "stand-in",
-)
+@command.command("stand-in")
 @option(
     "--for", "family", "ABI", "ABI that the programs were built for: mpich, openmpi, standard.", required=True
 )

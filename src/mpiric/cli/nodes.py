@@ -27,15 +27,11 @@ def _hosts(_: click.Context, __: click.Parameter, value: str) -> tuple[str, ...]
     return tuple(hosts_of(value)) if value else ()
 
 
-@cli_command(
-    "nodes",
-    context_settings={"allow_interspersed_args": False},
-)
+@cli_command("nodes", context_settings={"allow_interspersed_args": False})
 @option(
     "--hosts",
     "LIST",
     "Nodes to measure, as n1,n2 or n[01-16]. [default: the hosts of LAUNCHER, or of the allocation]",
-    default="",
     callback=_hosts,
 )
 @flag("--history", "Show the earlier measurements of each node, and measure nothing.")

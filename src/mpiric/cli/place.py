@@ -66,7 +66,7 @@ _KINDS = ("performance", "efficiency", "any")
         type=click.IntRange(min=0),
         default=0,
     ),
-    option("--hosts", "n[1-4],A,…", "Names of the nodes, for launchers that need them.", default=""),
+    option("--hosts", "n[1-4],A,…", "Names of the nodes, for launchers that need them."),
     option(
         "--memory-mib",
         "MIB",
@@ -79,11 +79,7 @@ _KINDS = ("performance", "efficiency", "any")
 @option_group(
     "Placement",
     option(
-        "--policy",
-        "NAME",
-        f"Placement policy: {', '.join(policies())}.",
-        default="",
-        shell_complete=one_of(policies),
+        "--policy", "NAME", f"Placement policy: {', '.join(policies())}.", shell_complete=one_of(policies)
     ),
     flag("--bandwidth-bound", "Use as many cores of each NUMA domain as its memory bandwidth can serve."),
     option("--bandwidth", "table", "FILE", "Measured bandwidth, as `place --measure --json` prints it."),
@@ -111,7 +107,6 @@ _KINDS = ("performance", "efficiency", "any")
         "source",
         "FILE|SYNTHETIC",
         "Topology of another machine: an XML file of hwloc, or a synthetic description.",
-        default="",
         shell_complete=complete_files,
     ),
     option(
@@ -119,7 +114,6 @@ _KINDS = ("performance", "efficiency", "any")
         "FILE",
         "Take the placement from this rankfile of Open MPI.",
         type=str,
-        default="",
         shell_complete=complete_files,
     ),
     choice(
@@ -132,7 +126,6 @@ _KINDS = ("performance", "efficiency", "any")
         "--launcher",
         "NAME",
         "Print the command line of this launcher only.",
-        default="",
         shell_complete=one_of(placing_launchers),
     ),
     option(

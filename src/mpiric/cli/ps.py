@@ -12,9 +12,7 @@ from mpiric.report.placement_text import verdict_text
 from mpiric.workflows.placement.verify import look
 
 
-@cli_command(
-    "ps",
-)
+@cli_command("ps")
 @json_option
 @click.argument("which", required=False, default="", metavar="[PID|JOB]")
 def command(*, which: str, as_json: bool) -> None:

@@ -126,7 +126,7 @@ def command(command_line: tuple[str, ...], **options: Any) -> int:
         use_recipe=not options["no_recipe"],
         values=values,
         learn_at_most=parse_share(options["learn_at_most"]) if options["learn_at_most"] else "",
-        learn_only=tuple(word for word in (options["learn_only"] or "").split(",") if word),
+        learn_only=tuple(word for word in options["learn_only"].split(",") if word),
         starts=not (options["dry_run"] or options["as_json"]),
         reprove=not options["no_reprove"],
         safe_defaults=not (options["as_is"] or options["explore"]),

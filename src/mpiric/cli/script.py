@@ -54,12 +54,10 @@ from mpiric.workflows.run.script import Script, ScriptRequest, script
         "--scheduler",
         "Scheduler of the script. [default: the installed scheduler, else slurm]",
     ),
-    option("--partition", "-p", "NAME", "Partition or queue of the job.", default=""),
-    option("--account", "-A", "NAME", "Account or project that is charged.", default=""),
-    option(
-        "--time", "TIME", "Time limit in the scheduler's format; for Slurm: 30, 2:00:00, 1-12.", default=""
-    ),
-    option("--job-name", "-J", "NAME", "Name of the job. [default: the program's name]", default=""),
+    option("--partition", "-p", "NAME", "Partition or queue of the job."),
+    option("--account", "-A", "NAME", "Account or project that is charged."),
+    option("--time", "TIME", "Time limit in the scheduler's format; for Slurm: 30, 2:00:00, 1-12."),
+    option("--job-name", "-J", "NAME", "Name of the job. [default: the program's name]"),
     option(
         "--directive",
         "directives",
@@ -70,18 +68,12 @@ from mpiric.workflows.run.script import Script, ScriptRequest, script
     option(
         "--setup", "LINE", "Line of shell code before the launch, such as 'module load x'.", multiple=True
     ),
-    option(
-        "--shebang",
-        "LINE",
-        "First line of the script: '#!/bin/bash -l', or zsh, csh, fish, python.",
-        default="",
-    ),
+    option("--shebang", "LINE", "First line of the script: '#!/bin/bash -l', or zsh, csh, fish, python."),
     option(
         "--mpi",
         "TYPE",
         "Process manager of srun and flux run: pmi2 (MPICH, Intel MPI) or pmix (Open MPI). [default: "
         "the process manager of the program's MPI library]",
-        default="",
     ),
     option("--defaults", "FILE", "File with the defaults of the site. [default: $MPIRIC_SITE]"),
     option("--recipe", "FILE", "Include the settings of this recipe."),

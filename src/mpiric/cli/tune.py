@@ -126,7 +126,6 @@ def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
         "CMD",
         "Command that accepts the results of a run with status 0 and rejects them otherwise. It runs in "
         "the directory of the run; $MPIRIC_STDOUT and $MPIRIC_ORIGINAL_STDOUT name the outputs.",
-        default="",
     ),
 )
 @option_group(
@@ -160,7 +159,6 @@ def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
         "--ignore-lines",
         "REGEX",
         "Do not compare lines of output and text files that match this regular expression.",
-        default="",
     ),
     confidence_option,
     minimum_effect_option,
@@ -271,12 +269,12 @@ def _request(command_line: tuple[str, ...], stdin: str, options: dict[str, Any])
         objective=parse_objective(options["objective"], maximise=options["maximise"]),
         ignore_lines=check_pattern(options["ignore_lines"]),
         compare_output=not (options["no_check"] or options["check_command"]),
-        io_budget=check_io_budget(options["io_budget"] or ""),
+        io_budget=check_io_budget(options["io_budget"]),
         allowed=request_of(Allowed, options),
         rule=request_of(StoppingRule, options),
         effort=EFFORTS[options["effort"]],
         advised=advised_knobs(options["advice"]) if options["advice"] else (),
-        mark=parse_mark(options["mark"]) if options["mark"] is not None else None,
+        mark=parse_mark(options["mark"]) if options["mark"] else None,
         after_s=parse_duration(options["after"]) if options["after"] else 0.0,
         length_s=parse_duration(options["length"]) if options["length"] else None,
         finish=options["finish"] or options["reference"] is not None,

@@ -16,6 +16,7 @@ from click.shell_completion import CompletionItem
 
 from mpiric.host.packaged import packaged_table
 from mpiric.model.errors import MpiricError
+from mpiric.statistics.stopping_rule import StoppingRule
 
 _ALL = "mpiric.cli.help_all"  # key of the context's notes
 
@@ -210,9 +211,15 @@ store_option = option("--store", "DIR", "Directory of saved tunes and recipes.")
 allow_rounding_of_others = flag(
     "--allow-rounding", "Apply a recipe of another user even if it may change the last digits of results."
 )
-confidence_option = option("--confidence", "P", "Confidence level of the verdict.", type=float, default=0.99)
+confidence_option = option(
+    "--confidence", "P", "Confidence level of the verdict.", type=float, default=StoppingRule.confidence
+)
 minimum_effect_option = option(
-    "--minimum-effect", "SHARE", "Smallest relative difference that is reported.", type=float, default=0.01
+    "--minimum-effect",
+    "SHARE",
+    "Smallest relative difference that is reported.",
+    type=float,
+    default=StoppingRule.minimum_effect,
 )
 in_place_option = flag("--in-place", "Run in the current directory instead of a copy of it.")
 

@@ -31,7 +31,7 @@ from mpiric.workflows.fabric.node_types import examine_cluster
     "N",
     "Number of rounds in which the best route must be faster than the library's own choice.",
     type=COUNT,
-    default=3,
+    default=FabricRequest.rounds,
 )
 @option(
     "--keep",
@@ -39,7 +39,7 @@ from mpiric.workflows.fabric.node_types import examine_cluster
     "Number of measurements of the library's own choice that --json keeps as a baseline for `mpiric history "
     "--against`.",
     type=COUNT,
-    default=1,
+    default=FabricRequest.keep,
 )
 @json_option
 @option_group(

@@ -60,10 +60,13 @@ class _Input:
         "--objective",
         "Quantity to minimise: bytes times distance (hop-bytes), bytes between nodes (off-node), load "
         "of the busiest link (worst-link), messages of the busiest network adapter (nic-messages).",
-        default="hop-bytes",
+        default=MapRequest.objective,
     ),
     choice(
-        ["fast", "eco", "strong"], "--preset", "Effort of the search, from fast to strong.", default="eco"
+        ["fast", "eco", "strong"],
+        "--preset",
+        "Effort of the search, from fast to strong.",
+        default=MapRequest.preset,
     ),
     option(
         "--spread",
@@ -83,8 +86,14 @@ class _Input:
         "TIME",
         "Time limit of the search. With a limit, the order may differ from run to run.",
     ),
-    option("--threads", "N", "Number of threads of the search.", type=click.IntRange(1, 1024), default=1),
-    option("--seed", "N", "Seed of the search.", type=click.IntRange(min=0), default=1),
+    option(
+        "--threads",
+        "N",
+        "Number of threads of the search.",
+        type=click.IntRange(1, 1024),
+        default=MapRequest.threads,
+    ),
+    option("--seed", "N", "Seed of the search.", type=click.IntRange(min=0), default=MapRequest.seed),
 )
 @option_group(
     "Output",

@@ -99,7 +99,7 @@ def _numbers(_: click.Context, parameter: click.Parameter, value: str | None) ->
         "SHARE",
         "Minimum parallel efficiency of the recommended size.",
         type=click.FloatRange(0, 1, min_open=True),
-        default=0.7,
+        default=ScaleRequest.efficiency,
     ),
     option("--within", "TIME", "Deadline of a whole run; the cheapest size that meets it is named."),
     option(

@@ -33,7 +33,9 @@ from mpiric.workflows.run.script import Script, ScriptRequest, script
     option("--nodes", "-N", "N", "Number of nodes of the job.", type=COUNT),
     option("--ranks", "-n", "N", "Number of MPI ranks of the job.", type=COUNT),
     option("--ranks-per-node", "N", "Number of ranks per node. [default: as many as fit]", type=COUNT),
-    option("--threads", "-t", "N", "Number of threads of each rank.", type=COUNT, default=1),
+    option(
+        "--threads", "-t", "N", "Number of threads of each rank.", type=COUNT, default=LayoutRequest.threads
+    ),
     flag(
         "--bandwidth-bound", "Use every second core only, since half of them saturate the memory bandwidth."
     ),

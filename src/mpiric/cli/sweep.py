@@ -81,7 +81,7 @@ def _list(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str
         "S",
         "Measuring time for each algorithm and size, in seconds.",
         type=click.FloatRange(min=1e-4),
-        default=0.05,
+        default=SweepRequest.seconds,
     ),
     flag(
         "--resume",

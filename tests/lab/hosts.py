@@ -72,7 +72,7 @@ def _live(name: str, plan: Plan, directory: Path, hears: int, tells: int) -> NoR
 
 
 def _mount_private(name: str, plan: Plan, directory: Path) -> None:
-    """Mount empty directories over those of the machine, and bind-mount the shared ones inside."""
+    """Mount empty directories over the machine's directories, and bind-mount the shared ones inside."""
     hidden = [share for share in plan.shares if any(_is_below(share, place) for place in _PRIVATE)]
     stored = {share: os.open(share, os.O_PATH | os.O_CLOEXEC) for share in hidden}
     groups = os.open("/sys/fs/cgroup", os.O_PATH | os.O_CLOEXEC) if Path("/sys/fs/cgroup").is_dir() else -1

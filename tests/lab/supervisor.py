@@ -45,7 +45,7 @@ def main(directory: Path, plan: Plan, ready: int, go: int) -> int:
 
 
 def _reap(*_: object) -> None:
-    """Reap children, and end when none is left. There are no threads, which would end after the others."""
+    """Reap children, and end after the last one. A thread would end after the others, so none is used."""
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass

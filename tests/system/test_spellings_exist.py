@@ -58,7 +58,7 @@ def situation(mpi: MpiLibrary, program: str, environment: dict[str, str]) -> Sit
 
 
 def words_of(knob: str, case: Situation) -> tuple[str, ...]:
-    """Return all values of a knob, or those that it would try, since no CPU has all copy routines."""
+    """Return all values of a knob; for copy routines, of which no CPU has all, the values to try."""
     command: tuple[str, ...] = getattr(all_knobs()[knob].domain, "values", ())
     return command if command and knob != "memory-copy" else values(knob, case)
 

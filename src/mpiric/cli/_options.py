@@ -16,7 +16,7 @@ from click.shell_completion import CompletionItem
 
 from mpiric.host.packaged import packaged_table
 from mpiric.model.errors import MpiricError
-from mpiric.statistics.stopping_rule import StoppingRule
+from mpiric.statistics.claims import StoppingRule
 
 _ALL = "mpiric.cli.help_all"  # key of the context's notes
 
@@ -161,12 +161,12 @@ _OF_SUBMISSION = ("job_options", "array", "slice_time")
 BATCH_JOBS = "Batch jobs"  # title of the group of options that send a command to a scheduler
 
 
-def option(*words: str, **settings: Any) -> Callable[[Decorated], Decorated]:
+def option(*texts: str, **settings: Any) -> Callable[[Decorated], Decorated]:
     """Make an option from its names, the name of its value and its help text. Defaults are shown.
 
     A value called FILE or DIR is a path. A text that is not given is "".
     """
-    *names, metavar, text = words
+    *names, metavar, text = texts
     if metavar in ("FILE", "DIR"):
         settings.setdefault("type", click.Path(path_type=Path))
     if not {"type", "callback", "multiple", "required"}.intersection(settings):
@@ -175,16 +175,16 @@ def option(*words: str, **settings: Any) -> Callable[[Decorated], Decorated]:
     return click.option(*names, metavar=metavar, help=text, **settings)
 
 
-def choice(values: Iterable[str], *words: str, **settings: Any) -> Callable[[Decorated], Decorated]:
+def choice(values: Iterable[str], *texts: str, **settings: Any) -> Callable[[Decorated], Decorated]:
     """Make an option that takes one of some values, from its names and its help text."""
-    *names, text = words
+    *names, text = texts
     settings.setdefault("show_default", bool(settings.get("default")))
     return click.option(*names, type=click.Choice(list(values)), help=text, **settings)
 
 
-def flag(*words: str, **settings: Any) -> Callable[[Decorated], Decorated]:
+def flag(*texts: str, **settings: Any) -> Callable[[Decorated], Decorated]:
     """Make an option without a value from its names and its help text."""
-    *names, text = words
+    *names, text = texts
     return click.option(*names, is_flag=True, help=text, **settings)
 
 
@@ -267,12 +267,12 @@ def recall_options(
 ) -> dict[str, Any]:
     """Return the options of this call, completed by the stored ones of the call that it resumes.
 
-    Options on the command line take precedence. ``without``: parameters that are not taken over; those of a
-    job are only with --submit.
+    Options on the command line take precedence. ``without``: parameters that are not taken over; options
+    of a job are taken over with --submit only.
     Raises MpiricError if the stored arguments cannot be parsed as options.
     """
     context = click.get_current_context()
-    kept = {*without, *(() if options["submit"] else _OF_SUBMISSION)}
+    excluded = {*without, *(() if options["submit"] else _OF_SUBMISSION)}
     try:
         earlier = context.command.make_context(context.info_name, [*stored, "--", *line])
     except click.ClickException as error:  # written by another version of mpiric, or edited
@@ -283,7 +283,7 @@ def recall_options(
     for name, value in earlier.params.items():
         is_given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
         was_given = earlier.get_parameter_source(name) is ParameterSource.COMMANDLINE
-        if was_given and not is_given and name not in kept:
+        if was_given and not is_given and name not in excluded:
             context.params[name] = value
             context.set_parameter_source(name, ParameterSource.COMMANDLINE)
     return {name: context.params[name] for name in options}

@@ -18,11 +18,11 @@ def algorithms(sources: Path) -> Iterator[tuple[str, str]]:
     """Collective and name of each algorithm that the sources register."""
     for path in sorted(sources.glob("*/*.cpp")):
         text = path.read_text(encoding="utf-8")
-        found = _ROW.findall(text)
-        if bool(found) != ("MPIRIC_ALGORITHMS" in text):
+        rows = _ROW.findall(text)
+        if bool(rows) != ("MPIRIC_ALGORITHMS" in text):
             raise SystemExit(f"{path}: an algorithm is described in another way than the others")
-        yield from found
-        yield from ((other, name) for other in _OF_BOTH.findall(text) for _, name in found)
+        yield from rows
+        yield from ((other, name) for other in _OF_BOTH.findall(text) for _, name in rows)
 
 
 def render(sources: Path) -> str:

@@ -262,9 +262,9 @@ def rows(
             if program.is_long:
                 fewer = program.steps[1] // _FEWER_STEPS
                 place(program, Path(third), environment, fewer)
-                words = dict(zip(short.argv, baseline(program, bed, sources, fewer).argv, strict=True))
+                shortened = dict(zip(short.argv, baseline(program, bed, sources, fewer).argv, strict=True))
                 commands = {
-                    name: replace(command, argv=tuple(words.get(word, word) for word in command.argv))
+                    name: replace(command, argv=tuple(shortened.get(word, word) for word in command.argv))
                     for name, command in commands.items()
                 }
                 with_fewer = alternate(

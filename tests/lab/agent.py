@@ -32,7 +32,7 @@ def write_agent(directory: Path) -> None:
 
 
 def split(command: Sequence[str]) -> tuple[str, list[str]]:
-    """Host and command of an ssh command line; ``root@n1-fast0`` is n1."""
+    """Return host and command of an ssh command line; ``root@n1-fast0`` is n1."""
     remaining = list(command)
     while remaining and remaining[0].startswith("-"):
         option = remaining.pop(0)

@@ -1,4 +1,4 @@
-"""A cluster as its users see it: started, entered, looked at, disturbed, ended."""
+"""Start, enter, inspect, disturb and end a cluster."""
 
 import fcntl
 import json
@@ -103,7 +103,7 @@ def running(directory: Path, plan: Plan) -> Iterator[Path]:
 
 
 def down(directory: Path) -> bool:
-    """End a cluster, or what is left of one; False when there was nothing."""
+    """End a cluster or its remains; return whether there were any."""
     directory = directory.absolute()
     target = directory.exists() or bool(state.supervisors(directory))
     if target:

@@ -23,13 +23,13 @@ _PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 
 
 def command_line(directory: Path, host: str, command: Sequence[str]) -> list[str]:
-    """Words that run a command on a host, for ``subprocess``."""
+    """Return the argv that runs a command on a host."""
     start = f"import sys; sys.path.insert(0, {_ROOT!r}); from tests.lab.enter import main; main(sys.argv[1:])"
     return [sys.executable, "-E", "-S", "-c", start, str(directory), host, *command]
 
 
 def main(arguments: Sequence[str]) -> NoReturn:
-    """DIRECTORY HOST COMMAND…; the exit status is the command's."""
+    """Run ``DIRECTORY HOST COMMAND…`` and return the exit status of the command."""
     directory, host, *command = arguments
     path = f"{directory}/bin:{os.environ.get('PATH', '/usr/local/bin:/usr/bin:/bin')}:/usr/sbin:/sbin"
     try:
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str]) -> NoReturn:
 
 
 def become(directory: Path, host: str, command: Sequence[str], environment: Mapping[str, str]) -> NoReturn:
-    """Replace this process by the command on the host; in the same directory where the host has it."""
+    """Replace this process by the command on the host, in the same directory if the host has it."""
     record = read_record(directory)
     if host not in record.holders:
         raise LabError(f"unknown host {host!r}", hint=f"hosts are: {', '.join(record.holders)}")
@@ -65,7 +65,7 @@ def become(directory: Path, host: str, command: Sequence[str], environment: Mapp
 
 
 def _wait_for_child() -> None:
-    """Returns in the child; the parent passes signals on, and ends as the child ends."""
+    """Return in the child; in the parent, pass signals on and end with the status of the child."""
     child = os.fork()
     if child == 0:
         namespaces.die_with_parent(signal.SIGKILL)

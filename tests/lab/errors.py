@@ -1,4 +1,4 @@
-"""The one error of the lab."""
+"""Error of the lab."""
 
 
 class LabError(Exception):

@@ -1,4 +1,4 @@
-"""A host of the cluster as mpiric sees machines: its commands run there."""
+"""Host of the cluster as a `Host` of mpiric, whose commands run there."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ from mpiric.host.host import HERE, Completed
 
 
 class LabHost(LocalHost):
-    """Files are the machine's own, as most of them are shared; commands run on the host."""
+    """A `Host` that runs commands on a host of the cluster and reads files of this machine."""
 
     def __init__(self, directory: Path, name: str) -> None:
         self._directory, self._name = directory, name

@@ -18,7 +18,7 @@ _PRIVATE = {"/run": "755", "/tmp": "1777", "/dev/shm": "1777", "/var/spool": "75
 
 @dataclass(frozen=True)
 class Birth:
-    """A host that is being made, and the two pipes to talk with it."""
+    """Host that is being created, with a pipe in each direction."""
 
     name: str
     pid: int
@@ -26,7 +26,7 @@ class Birth:
     tells: int
 
     def say(self, word: str) -> None:
-        """Let it go on."""
+        """Let the host continue."""
         os.write(self.hears, f"{word}\n".encode())
 
     def await_word(self, word: str) -> None:
@@ -72,7 +72,7 @@ def _live(name: str, plan: Plan, directory: Path, hears: int, tells: int) -> NoR
 
 
 def _mount_private(name: str, plan: Plan, directory: Path) -> None:
-    """Mount empty directories over the machine's, with the shared ones bind-mounted inside."""
+    """Mount empty directories over the machine's directories, and bind-mount the shared ones inside."""
     hidden = [share for share in plan.shares if any(_is_below(share, place) for place in _PRIVATE)]
     stored = {share: os.open(share, os.O_PATH | os.O_CLOEXEC) for share in hidden}
     groups = os.open("/sys/fs/cgroup", os.O_PATH | os.O_CLOEXEC) if Path("/sys/fs/cgroup").is_dir() else -1

@@ -19,7 +19,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def unshare(kinds: int) -> None:
-    """Leave the namespaces of these kinds for new ones; new processes are needed for NEW_PIDS."""
+    """Move this process into new namespaces; with NEW_PIDS, only its future children."""
     _check(_libc.unshare(kinds), "unshare")
 
 
@@ -33,7 +33,7 @@ def enter(path: str, kind: int) -> None:
 
 
 def mount(source: str, target: str, kind: str = "", flags: int = 0, data: str = "") -> None:
-    """mount(2)."""
+    """Call mount(2)."""
     command = [word.encode() if word else None for word in (source, target, kind)]
     _check(_libc.mount(*command, ctypes.c_ulong(flags), data.encode() or None), f"mount {target}")
 
@@ -44,12 +44,12 @@ def set_hostname(name: str) -> None:
 
 
 def die_with_parent(signal: int) -> None:
-    """Get ``signal`` when the process that made this one ends, however it ends."""
+    """Let the kernel send ``signal`` to this process when its parent ends."""
     _check(_libc.prctl(_PARENT_DEATH_SIGNAL, signal, 0, 0, 0), "prctl")
 
 
 def namespace(pid: int | str, kind: str) -> str:
-    """Identity of a process's namespace such as ``net:[4026531840]``; "" when the process is gone."""
+    """Return the identity of a process's namespace (``net:[4026531840]``), "" if the process has ended."""
     try:
         return str(Path(f"/proc/{pid}/ns/{kind}").readlink())
     except OSError:

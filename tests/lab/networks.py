@@ -20,7 +20,7 @@ _QUEUE_MS = 20
 def connect(
     network: Network, plan: Plan, pids: Mapping[str, int], switch: Path | None, directory: Path
 ) -> None:
-    """Put an interface of this network into every host; its addresses are the host's business."""
+    """Create an interface of this network in every host; the hosts set the addresses."""
     if network.delay_us and switch is not None:
         start(switch, network, plan, pids, directory)
     else:

@@ -15,7 +15,7 @@ _UNITS = {"us": 1.0, "ms": 1e3, "s": 1e6, "mbit": 1.0, "gbit": 1e3}
 
 @dataclass(frozen=True)
 class Network:
-    """A network that every host is on. Without a delay the kernel carries it, else a process of ours."""
+    """Network of all hosts: the kernel's, or with a delay the userspace switch."""
 
     name: str  # name of the interface on every host
     delay_us: float  # one way
@@ -29,22 +29,22 @@ FAST = Network("fast0", delay_us=0, rate_mbit=2000, mtu=9000)
 
 @dataclass(frozen=True)
 class Plan:
-    """Host names resolve to their address on the first network."""
+    """Description of a cluster; host names resolve to addresses on the first network."""
 
     hosts: tuple[str, ...]
     networks: tuple[Network, ...] = (SLOW, FAST)
     shares: tuple[str, ...] = ()  # directories that every host sees at the same path
 
     def address(self, network: Network, host: str) -> str:
-        """IPv4 address; every cluster uses the same ones, no packet leaves it."""
+        """Return an IPv4 address; all clusters use the same ones, since no packet leaves a cluster."""
         return f"10.77.{self.networks.index(network) + 1}.{self.hosts.index(host) + 1}"
 
     def mac(self, network: Network, host: str) -> str:
-        """Ethernet address, a locally administered one."""
+        """Return a locally administered Ethernet address."""
         return f"02:77:00:00:{self.networks.index(network) + 1:02x}:{self.hosts.index(host) + 1:02x}"
 
     def hosts_file(self) -> str:
-        """/etc/hosts: ``n1`` on the first network, ``n1-fast0`` on the network fast0."""
+        """Return /etc/hosts: ``n1`` on the first network, ``n1-fast0`` on the network fast0."""
         return "\n".join(["127.0.0.1 localhost", *self._host_lines()]) + "\n"
 
     def _host_lines(self) -> Iterator[str]:
@@ -65,7 +65,7 @@ class Plan:
 
 
 def host_names(text: str) -> tuple[str, ...]:
-    """``4`` is n1 … n4; names may be given instead, with commas between."""
+    """Parse ``4`` as n1 … n4, or names separated by commas."""
     names = tuple(f"n{i + 1}" for i in range(int(text))) if text.isdigit() else tuple(text.split(","))
     wrong = [name for name in names if not _HOST.fullmatch(name)]
     if wrong or not names or len(set(names)) < len(names) or len(names) > MOST_HOSTS:
@@ -77,7 +77,7 @@ def host_names(text: str) -> tuple[str, ...]:
 
 
 def network(text: str) -> Network:
-    """``fast0:rate=2gbit,mtu=9000`` or ``eth0:delay=1ms,rate=100mbit``."""
+    """Parse ``fast0:rate=2gbit,mtu=9000`` or ``eth0:delay=1ms,rate=100mbit``."""
     name, _, remaining = text.partition(":")
     variables = dict(part.partition("=")[::2] for part in remaining.split(",") if part)
     try:

@@ -39,13 +39,13 @@ class Record:
 
 
 def default_directory() -> Path:
-    """``$MPIRIC_LAB``, or a place in the user's cache."""
+    """Return ``$MPIRIC_LAB``, or a directory in the user's cache."""
     cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     return Path(os.environ.get("MPIRIC_LAB") or f"{cache}/mpiric/lab").expanduser().absolute()
 
 
 def write_record(directory: Path, record: Record) -> None:
-    """Whole or not at all."""
+    """Write the record atomically."""
     data = {
         "plan": record.plan.as_json(),
         "holders": {name: asdict(holder) for name, holder in record.holders.items()},
@@ -87,7 +87,7 @@ def processes() -> Iterator[int]:
 
 
 def visible_pids(record: Record) -> dict[int, int]:
-    """PID inside the cluster → PID as seen from here, for each of its processes."""
+    """Map the PID inside the cluster to the PID outside, for each of its processes."""
     if namespace("self", "pid") == record.pids:
         return {pid: pid for pid in processes()}
     if not supervisors(Path(record.directory)):
@@ -106,7 +106,7 @@ def processes_on(record: Record, host: str) -> tuple[int, ...]:
 
 
 def supervisors(directory: Path) -> list[int]:
-    """Processes that hold a cluster together, known by their command lines."""
+    """Return the supervisors of a cluster, recognised by their command lines."""
     return [pid for pid, name in _supervisors() if name == str(directory)]
 
 
@@ -121,7 +121,7 @@ def _supervisors() -> Iterator[tuple[int, str]]:
 
 
 def remove(directory: Path) -> None:
-    """End every process of the cluster and forget it: with its first process the kernel ends all others."""
+    """End the first process of the cluster, with which the kernel ends all others, and remove its state."""
     deadline = time.monotonic() + _PATIENCE_S
     killed: set[int] = set()
     while remaining := [*supervisors(directory), *filter(_is_ending, killed)]:
@@ -139,7 +139,7 @@ def remove(directory: Path) -> None:
 
 
 def directories() -> frozenset[Path]:
-    """State directories of every cluster that runs on this machine."""
+    """Return the state directories of all running clusters of this machine."""
     return frozenset(Path(name) for _, name in _supervisors())
 
 
@@ -152,7 +152,7 @@ def _named(command: Sequence[bytes]) -> str:
 
 
 def kill(pid: int) -> None:
-    """Kill at once; a process that has ended meanwhile is fine too."""
+    """Kill a process that may have ended already."""
     try:
         os.kill(pid, signal.SIGKILL)
     except ProcessLookupError:

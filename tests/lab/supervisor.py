@@ -1,4 +1,4 @@
-"""The first process of a cluster: builds it, then lives as long as it does.
+"""First process of a cluster, which builds it and ends with it.
 
 It is PID 1 of a PID namespace that holds every process of every host. When it ends, however it ends, the
 kernel kills them all; with them go the namespaces, their interfaces and their mounts. So nothing has to be
@@ -22,7 +22,7 @@ from tests.lab.switch import build
 
 
 def main(directory: Path, plan: Plan, ready: int, go: int) -> int:
-    """Tell how the building went on ``ready``; live on when the word comes on ``go``, or while it is open."""
+    """Build the cluster, report the result on ``ready``, and continue on a message or an open ``go``."""
     try:
         mount("proc", "/proc", "proc")
         _build(directory, plan)
@@ -45,7 +45,7 @@ def main(directory: Path, plan: Plan, ready: int, go: int) -> int:
 
 
 def _reap(*_: object) -> None:
-    """Nothing left to hold together is the end of it. No threads: the last one would end after the others."""
+    """Reap children, and end after the last one. A thread would end after the others, so none is used."""
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass

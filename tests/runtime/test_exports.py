@@ -47,7 +47,7 @@ def exported(library: Path) -> set[str]:
 
 
 def declared(prefix: Path, header: str) -> set[str]:
-    """Functions of a header, according to the preprocessor."""
+    """Return the functions of a preprocessed header."""
     done = subprocess.run(
         ["g++", "-E", "-P", "-xc++", f"-I{prefix}/include", "-include", header, "/dev/null"],
         capture_output=True,
@@ -58,7 +58,7 @@ def declared(prefix: Path, header: str) -> set[str]:
 
 
 def of_layers(family: str) -> set[str]:
-    """Names by which the Fortran layer of a family calls its library, and which the runtime exports too."""
+    """Return the names that the Fortran layer of a family calls in its library and the runtime exports."""
     source = ROOT / f"src/runtime/order/layer_{family}.cpp"
     return set(
         re.findall(r"^MPIRIC_EXPORTED .* \*?(\w+)\(", source.read_text(), re.M) if source.is_file() else ()

@@ -22,7 +22,7 @@ CEILINGS = {
 
 
 def mutable_globals(library: Path) -> list[str]:
-    """Names of our writable variables, the ones of threads among them, as the compiler has mangled them."""
+    """Return the mangled names of the runtime's writable variables, thread-local ones included."""
     with library.open("rb") as file:
         elf = ELFFile(file)
         sections = [section.name for section in elf.iter_sections()]

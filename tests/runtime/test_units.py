@@ -67,7 +67,7 @@ def includes(program: Path, mpi_prefix) -> list[str]:
 
 
 def compile_units(compiler: str, *arguments: object) -> None:
-    """Call a compiler with the options of all unit tests."""
+    """Run a compiler with the options of all unit tests."""
     subprocess.run([compiler, *OPTIONS, *map(str, arguments)], check=True)
 
 

@@ -29,7 +29,7 @@ sweep(Path(sys.argv[1]))
 
 
 def state(path):
-    """Everything of a directory that cleaning up must not change."""
+    """Return the properties of a directory that a clean-up must not change."""
     status = path.stat()
     return stat.S_IMODE(status.st_mode), status.st_uid, status.st_gid, status.st_mtime_ns
 

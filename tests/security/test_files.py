@@ -43,7 +43,7 @@ write_whole(Path(sys.argv[1]), b"new\\n")
 
 @pytest.fixture
 def private(people):
-    """A file of the owner's that nobody else may read."""
+    """Create a file that only the owner may read."""
     path = people.owner.home / ".bashrc"
     people.owner.run("sh", "-c", f"umask 077; printf '{PRIVATE}' >.bashrc", check=True)
     yield path

@@ -294,7 +294,7 @@ def test_damaged_executables_are_read_or_refused(count: int, place: Path) -> Non
 
 
 def _damage_elf(data: bytes, chance: random.Random) -> bytes:
-    """Half of the damage is in the header and the tables, where it hurts most."""
+    """Damage an ELF file, in half of the cases its header and tables."""
     if chance.random() < 0.5:
         return damage(data, chance)
     start, size = chance.choice([(0, 64), (64, 800), (len(data) - 2000, 2000)])

@@ -1,4 +1,4 @@
-"""Files of the system, output of commands and environment variables that say anything at all."""
+"""Damaged files of the system, output of commands and environment variables."""
 
 import random
 from collections.abc import Mapping

@@ -72,7 +72,7 @@ def noted(path: Path) -> list[int]:
 
 @pytest.fixture
 def logger(tmp_path):
-    """A command that notes the signals it gets until the file ``stop`` exists."""
+    """Return a command that logs received signals until the file ``stop`` exists."""
     program = tmp_path / "logger.py"
     program.write_text(_LOGGER)
     return [sys.executable, str(program), str(tmp_path / "log"), str(tmp_path / "stop")]

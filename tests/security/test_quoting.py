@@ -218,7 +218,7 @@ def test_strings_of_c_come_back(tmp_path, texts):
 
 
 def test_nothing_else_quotes_by_itself():
-    """Every generator uses the one module."""
+    """Only `model/quoting.py` quotes text for other languages."""
     package = Path(quoting.__file__).parents[1]
     files = [
         str(path.relative_to(package))

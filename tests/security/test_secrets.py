@@ -1,4 +1,4 @@
-"""Secrets among the arguments of a command are in nothing that mpiric keeps, and matter for nothing."""
+"""Secrets in the arguments of a command are stored nowhere and change no result."""
 
 import json
 import os

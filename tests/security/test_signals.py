@@ -1,4 +1,4 @@
-"""A signal to mpiric does to launcher and ranks what it does without mpiric, and nothing is left behind."""
+"""A signal to mpiric has the same effect on launcher and ranks as without mpiric, and nothing remains."""
 
 import json
 import os

@@ -56,7 +56,7 @@ def texts(*samples: bytes) -> Callable[[], tuple[bytes, ...]]:
 
 @contextlib.contextmanager
 def alarm(what: str) -> Iterator[None]:
-    """Fail after a patience."""
+    """Fail after a time limit."""
 
     def ring(*_: object) -> None:
         raise AssertionError(f"{what} took more than {PATIENCE_S} s")

@@ -27,7 +27,7 @@ def rank(number: int, rss_peak_bytes: int = 1 << 30) -> RankSeen:
 
 @dataclass
 class RecordedTune:
-    """Tunes a command in a separate directory; the store is kept between calls."""
+    """Tune of a command in a separate directory; the store is kept between calls."""
 
     place: Path
     runner: ScriptedRunner = field(default_factory=lambda: ScriptedRunner(ranks=(rank(0), rank(1))))

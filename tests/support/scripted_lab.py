@@ -1,4 +1,4 @@
-"""Labs of a script: plans are driven without a machine, by functions that answer runs."""
+"""Scripted labs: functions answer the runs of a plan."""
 
 from collections.abc import Callable, Iterable, Sequence
 from math import inf

@@ -34,7 +34,7 @@ INTERRUPTED = Behaviour(0.5, Outcome.INTERRUPTED, "stopped by the user")
 
 @dataclass
 class ScriptedRunner(Runner):
-    """Answers launches by their settings.
+    """Runner that answers launches by their settings.
 
     A key of ``settings`` is a knob, or ``knob=text`` for values that contain this text. The behaviours of all
     matching keys combine: times multiply, and the last behaviour that sets another field wins.

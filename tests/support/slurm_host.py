@@ -36,7 +36,7 @@ def patience() -> Patience:
 
 @dataclass
 class SlurmHost:
-    """Answers each command with the next item of its list; the last item is repeated."""
+    """Host that answers each command with the next item of its list, and then with the last one."""
 
     answers: Mapping[str, list[Completed]]
     commands: list[tuple[str, ...]] = field(default_factory=list)

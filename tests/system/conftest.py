@@ -29,7 +29,7 @@ def lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 
 @pytest.fixture
 def host(lab: Path) -> LabHost:
-    """n1 of the lab, with everything up that an earlier test has stopped or crashed."""
+    """Host n1 of the lab, with all hosts and daemons running again."""
     daemons.up(lab)
     return LabHost(lab, "n1")
 

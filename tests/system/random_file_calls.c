@@ -190,7 +190,7 @@ static void call_on_stream(int at) {
         break;
     case 3:
         fflush(on);
-        returned("write beside", write(fileno(on), data, some_bytes()));
+        returned("write to descriptor", write(fileno(on), data, some_bytes()));
         break;
     case 4:
         fflush(on);

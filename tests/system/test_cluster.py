@@ -244,7 +244,7 @@ def test_a_plain_run_leaves_what_its_launcher_leaves(home_cluster):
 
 
 def loaded(modulefile: Path, environment: dict[str, str]) -> dict[str, str]:
-    """The environment with a modulefile loaded."""
+    """Return the environment with a modulefile loaded."""
     environment = dict(environment)
     for line in modulefile.read_text().splitlines():
         command = [word.strip('{"}') for word in line.split()]

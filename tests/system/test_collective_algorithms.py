@@ -23,7 +23,7 @@ RIGHT = {
 
 
 def grid_holds(mpi: MpiLibrary, mpi_run, ranks: int, *arguments: str) -> None:
-    """Runs the grid and wants every comparison equal."""
+    """Run the grid and check that all comparisons are equal."""
     program = native_program(f"collective_grid_{FAMILIES[mpi.implementation]}")
     arguments = (*arguments, *ALIKE.get(mpi.implementation, []))
     settings = {**OVERSUBSCRIBED[mpi.implementation], **RIGHT.get(mpi.label, {})}
@@ -34,7 +34,7 @@ def grid_holds(mpi: MpiLibrary, mpi_run, ranks: int, *arguments: str) -> None:
 
 
 def under(name: str):
-    """A library as a parameter; one in `make test`, the others in the sweep."""
+    """Return a library as a test parameter; the others run in the sweep only."""
     need = name if name == DEBIAN else f"mpi:{name}"
     marks = [pytest.mark.requires(need), *([] if name == "mpich" else [pytest.mark.sweep])]
     return pytest.param(name, marks=marks)
@@ -42,7 +42,7 @@ def under(name: str):
 
 @pytest.fixture(params=[under(name) for name in (*FAMILIES, DEBIAN)])
 def library(request) -> MpiLibrary:
-    """Each library that `mpiric mpi install` brings: the grid is built for these. And Debian's Open MPI."""
+    """Each library of `mpiric mpi install`, for which the grid is built, and Debian's Open MPI."""
     name, found_by = ("openmpi", "path") if request.param == DEBIAN else (request.param, "mpiric")
     mpis = find_mpis(LocalHost())
     return next(mpi for mpi in mpis if (mpi.implementation, mpi.found_by) == (name, found_by))

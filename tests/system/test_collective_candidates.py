@@ -28,7 +28,7 @@ Run = Callable[..., None]
 
 @pytest.fixture
 def is_right(mpi: MpiLibrary, mpi_run, environment: Mapping[str, str], tmp_path: Path) -> Run:
-    """`is_right(source, ranks, *arguments, **settings)`: a program under the runtime says so."""
+    """`is_right(source, ranks, *arguments, **settings)`: whether a program with the runtime is right."""
     runtime, compiler = tuner_for(mpi).library, mpi.compilers.get("c")
     if not runtime or not compiler:
         pytest.skip(f"no runtime or no compiler for {mpi.label}")
@@ -72,7 +72,7 @@ def candidates(mpi: MpiLibrary, collective: str) -> list[str]:
 
 
 def at_start(mpi: MpiLibrary, collective: str, name: str) -> dict[str, str]:
-    """The variables of a candidate where the library looks at them when it starts and never again."""
+    """Return the variables of a candidate that the library reads at its start only."""
     if not are_chosen_at_start(mpi.implementation):
         return {}
     for offered in algorithms_of(mpi.implementation, collective, version_numbers(mpi.version)):

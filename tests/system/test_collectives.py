@@ -73,7 +73,7 @@ def command(tmp_path):
 
 @pytest.fixture
 def run(command, environment):
-    """`run(family, ranks, rounds, …)` runs what `command` makes of that."""
+    """`run(family, ranks, rounds, …)` runs the result of `command`."""
 
     def launch(*arguments: object, **settings: object) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

@@ -121,7 +121,7 @@ def test_a_preload_is_seen_by_the_ranks_inside(in_container, image):
 
 @pytest.fixture
 def ring(image):
-    """An image whose /usr is the host's, with a program; and the words that start two ranks of it."""
+    """Image with the /usr of the host and a program, and the argv that starts two ranks of it."""
     shutil.rmtree(image / "usr")
     for name in ("bin", "lib", "lib64"):
         shutil.rmtree(image / name)
@@ -204,7 +204,7 @@ def test_run_says_that_ranks_do_not_find_their_launcher(ring, run_mpiric):
 
 @pytest.mark.requires("mpicc.openmpi")
 def test_a_profile_counts_what_ranks_inside_send(ring, run_mpiric, tmp_path):
-    """Ten rounds of a ring of two."""
+    """The program sends ten rounds around a ring of two ranks."""
     done = run_mpiric("profile", "--json", "-o", tmp_path / "p", *ring(), env=USER)
     assert done.returncode == 0, done.stderr
     profile = json.loads(done.stdout)
@@ -215,7 +215,7 @@ def test_a_profile_counts_what_ranks_inside_send(ring, run_mpiric, tmp_path):
 
 @pytest.fixture
 def short_place():
-    """A directory with a path as short as Podman wants it."""
+    """Directory with a path that is short enough for Podman."""
     with tempfile.TemporaryDirectory(prefix="p", ignore_cleanup_errors=True) as place:
         yield Path(place)
 

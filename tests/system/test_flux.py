@@ -27,7 +27,7 @@ PATIENCE_S = 240
 
 @pytest.fixture(scope="module")
 def host(tmp_path_factory):
-    """A login node of the instance."""
+    """Login node of the instance."""
     uri = tmp_path_factory.mktemp("flux") / "uri"
     inside = f"flux getattr local-uri > {uri}.new; mv {uri}.new {uri}; sleep 3600"
     environment = clean_environment()

@@ -77,7 +77,7 @@ def mpiric(kind: str, tmp_path: Path, environment: dict[str, str]) -> Run:
 
 
 def check_untouched(done: subprocess.CompletedProcess[str], kind: str) -> None:
-    """The program's own output and status, and why it ran as it is."""
+    """Check output and status of the program, and the reason why it ran unchanged."""
     assert (done.returncode, done.stdout) == (3, "sum 2\n"), done.stderr
     assert KINDS[kind] in done.stderr
     assert "running the command as it is" in done.stderr

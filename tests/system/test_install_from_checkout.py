@@ -21,7 +21,7 @@ def reaches_pypi() -> bool:
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Clone what is committed: no headers, no chart library, no native parts."""
+    """Clone the committed files, without headers, chart library and native parts."""
     if not reaches_pypi():
         pytest.skip("PyPI cannot be reached")
     place = tmp_path_factory.mktemp("clone") / "mpiric"

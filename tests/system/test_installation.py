@@ -42,7 +42,7 @@ def probes(bin_directory: Path) -> list[str]:
 
 
 def check_commands(where: Path, place: Path, environment: dict[str, str]) -> None:
-    """Each command starts from elsewhere, by its path and by a link to it."""
+    """Check that each command starts in another directory, by its path and by a link."""
     (place / "a.c").write_text("int f(void) { return 1; }\n")
     (place / "linked").symlink_to(where / "mpiric")
     helped = subprocess.run([place / "linked", "--help"], env=environment, capture_output=True, text=True)

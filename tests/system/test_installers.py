@@ -18,7 +18,7 @@ CUT_OFF = ("unshare", "--net")
 
 
 def python_of(minor: int) -> str:
-    """An interpreter of that version: on the PATH, or of pyenv; "" for none."""
+    """Return an interpreter of a version from the PATH or pyenv, "" if there is none."""
     results = [
         shutil.which(f"python3.{minor}"),
         *sorted(Path.home().glob(f".pyenv/versions/3.{minor}.*/bin/python3")),
@@ -32,7 +32,7 @@ def python_of(minor: int) -> str:
 
 
 def folders(minor: int) -> tuple[Path, Path]:
-    """Directories of mpiric's wheel and of all that it needs."""
+    """Return the directories with the wheels of mpiric and its dependencies."""
     return wheels(f"3.{minor}-{PROCESSOR}"), DIST
 
 

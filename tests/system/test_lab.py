@@ -25,7 +25,7 @@ def shortest_round_trip_ms(lab, target):
 
 
 def mentions(directory):
-    """Processes of this machine that have to do with a cluster."""
+    """Return the processes of this machine that belong to a cluster."""
     results = []
     for pid in state.processes():
         try:

@@ -51,7 +51,7 @@ def blocks_of(login, number):
 
 
 def end(session):
-    """Kill the whole session at once, as when a login session is lost."""
+    """Kill all processes of a session, as when a login session is lost."""
     os.killpg(session.pid, signal.SIGKILL)
     session.communicate()
 
@@ -108,7 +108,7 @@ def test_arrays_outlive_the_login_session_a_host_and_the_controller(login, lab, 
     again = login.tune(*ARRAY, "--max-runs", "60", "--resume", srun=SRUN)
 
     def hurry():
-        """Slurm lets a job that it begins again wait for two minutes."""
+        """Start a requeued job at once, which Slurm would delay by two minutes."""
         for job in (job for job in login.jobs() if "_" in job):
             host.run(["scontrol", "update", f"JobId={job}", "StartTime=now"])
         time.sleep(1)

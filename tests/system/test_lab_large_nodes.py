@@ -21,7 +21,7 @@ GPUS = 4
 
 @pytest.fixture(scope="module")
 def big(tmp_path_factory):
-    """Two nodes with the CPUs of Betzy's and four GPUs, as Slurm sees them."""
+    """Two simulated nodes with the CPUs of Betzy and four GPUs."""
     place = tmp_path_factory.mktemp("big")
     state = place / "state"
     cluster.up(state, Plan(("b1", "b2"), shares=(str(place),)))
@@ -48,7 +48,7 @@ def printed(big, program, *options):
 
 
 def masks(big, *options):
-    """CPU masks of the ranks of each node, as srun gave them."""
+    """Return the CPU masks of the ranks of each node under srun."""
     code = 'test "$SLURM_LOCALID" != 0 || echo "$SLURM_CPU_BIND_LIST" > "$0$SLURM_NODEID"'
     printed(big, ["sh", "-c", code, str(big.parent / "masks")], *options)  # a file each: lines are long
     lines = [(big.parent / f"masks{node}").read_text() for node in range(2)]

@@ -74,7 +74,7 @@ def test_mpich_over_the_network_named_by_its_hosts(ranks):
 
 @pytest.mark.parametrize("name", ["mpich", "intelmpi"])
 def test_ranks_on_all_hosts_know_that_they_are_of_one_run(name, ranks, lab):
-    """Parts are joined by it that the ranks of a run which was ended have left."""
+    """The parts of the ranks of an ended run are merged by the id of the run."""
     runtime = native_part("libmpiric.so", AbiFamily.MPICH)
     jobs = []
     for number in range(2):

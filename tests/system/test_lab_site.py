@@ -37,7 +37,7 @@ FILES = {
 
 @pytest.fixture
 def cost(lab, mpi_prefix):
-    """`cost(library, words before the launch line, environment)` is what the program says."""
+    """`cost(library, argv before the launch line, environment)`: the time that the program prints."""
 
     def run(name, *before, **more):
         program, prefix = lab / f"cost-{name}", mpi_prefix(name)  # every host sees it

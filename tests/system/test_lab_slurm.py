@@ -57,7 +57,7 @@ def ranks(lab, mpi_prefix):
 
 @pytest.fixture
 def batch(lab):
-    """Writes a job script where every host sees it, and gives its path."""
+    """Write a job script into a shared directory and return its path."""
 
     def write(*lines, shebang="#!/bin/sh"):
         path = lab.parent / f"{uuid.uuid4().hex}.sh"
@@ -105,7 +105,7 @@ def test_srun_starts_a_translated_program_by_the_pmi_of_the_library_underneath(
 
 @pytest.mark.parametrize(("name", "launch"), [("mpich", "pmi2"), ("openmpi", "pmix")])
 def test_a_profile_through_srun_counts_what_every_rank_sends(lab, mpi_prefix, name, launch):
-    """Ten rounds of a ring of four, each on a host of its own, of 8 bytes."""
+    """The program sends ten rounds of 8 bytes around a ring of four ranks on four hosts."""
     daemons.up(lab)
     program, record = lab.parent / f"ring-{name}", lab.parent / f"record-{name}"
     subprocess.run([mpi_prefix(name) / "bin/mpicc", RING, "-o", program], check=True)
@@ -143,7 +143,7 @@ def test_ranks_of_a_machine_file_keep_their_hosts_under_srun(ranks, lab, hosts, 
 
 
 def test_an_order_of_ranks_is_carried_out_by_a_file_of_hosts(ranks, lab):
-    """Pairs that talk most are four ranks apart; the launcher alone would part all of them."""
+    """Ranks that communicate most differ by four, so that the launcher's own order separates all pairs."""
     path = lab.parent / "hosts.txt"
     command = ["map", "--grid", "2x2x2", "--stencil", "1,0,0:9;0,1,0;0,0,1", "--slots", "2"]
     command += ["--hosts", "n[1-4]", "--emit", "slurm", "--out", path]

@@ -34,7 +34,7 @@ SLURM = SlurmPlan()
 
 
 def long_program(login, mpi_prefix):
-    """Path of a program of steps for hours, where every host sees it."""
+    """Path of a program with steps for hours, in a shared directory."""
     program = login.place / "steps"
     source = Path(__file__).parent / "programs/steps.c"
     subprocess.run([mpi_prefix("mpich") / "bin/mpicc", source, "-o", program], check=True)
@@ -157,7 +157,7 @@ def test_a_sweep_is_made_in_a_job_and_goes_on_with_what_it_has(login):
 
 @pytest.mark.sweep
 def test_a_tune_goes_on_when_the_controller_was_restarted(login, lab):
-    """Slurm lets the next job step wait for a minute: no fault of the settings it was to run with."""
+    """Slurm delays the next job step by a minute, which does not count against its settings."""
     session = login.tune("--max-runs", "10")
     login.await_trials(4)
     daemons.stop(lab, "n1", ["slurmctld"])

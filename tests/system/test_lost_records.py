@@ -32,7 +32,7 @@ def profiled(run_mpiric, tmp_path):
 
 @pytest.fixture
 def small_disk(tmp_path) -> Iterator[Callable[[int], Path]]:
-    """`small_disk(kib)` is a file system of that size."""
+    """`small_disk(kib)`: a file system of that size."""
     place = tmp_path / "small"
 
     def mount(kib: int) -> Path:

@@ -145,7 +145,7 @@ def test_odd_traffic_gets_an_order_that_is_no_worse(traffic, objective, tmp_path
 
 
 @pytest.mark.parametrize(
-    ("traffic", "words", "what"),
+    ("traffic", "arguments", "what"),
     [
         ("0 3 1e308\n1 2 1e308\n", (), "sum of the weights overflows"),
         ("0 3 1e300\n1 2 1\n", ("--distances", "1:1e300"), "more than a number can hold"),
@@ -154,15 +154,15 @@ def test_odd_traffic_gets_an_order_that_is_no_worse(traffic, objective, tmp_path
         ("0 2 1\n", (), "3 ranks and 4 slots"),
     ],
 )
-def test_traffic_that_cannot_be_mapped_is_refused(traffic, words, what, tmp_path):
+def test_traffic_that_cannot_be_mapped_is_refused(traffic, arguments, what, tmp_path):
     path = tmp_path / "t.txt"
     path.write_text(traffic)
     with pytest.raises(MpiricError, match=what):
-        run("--graph", path, "--hierarchy", "2:2", *words)
+        run("--graph", path, "--hierarchy", "2:2", *arguments)
 
 
 @pytest.mark.parametrize(
-    ("words", "what"),
+    ("arguments", "what"),
     [
         ((), "exactly one of RECORD"),
         (("--grid", "4x4", "--stencil", "5", "--network", "torus:3x3"), "16 ranks on 9 nodes"),
@@ -189,6 +189,6 @@ def test_traffic_that_cannot_be_mapped_is_refused(traffic, words, what, tmp_path
         (("--grid", "4x4", "--stencil", "5", "--hierarchy", "4:4", "--hosts", "a,b"), "2 names for 4 nodes"),
     ],
 )
-def test_a_command_that_cannot_be_meant_is_refused(words, what):
+def test_a_command_that_cannot_be_meant_is_refused(arguments, what):
     with pytest.raises(MpiricError, match=what):
-        run(*words)
+        run(*arguments)

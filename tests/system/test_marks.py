@@ -59,7 +59,7 @@ def crowded(mpi):
 
 
 def learned(mpi, steps, mpi_run, tmp_path, ranks, *arguments):
-    """The pace of a run of the original, by its record."""
+    """Return the pace of a run of the original from its record."""
     record = tmp_path / "learned"
     variables = {"MPIRIC_RECORD_DIR": str(record), "MPIRIC_MERGE": "tree", **crowded(mpi)}
     done = mpi_run(mpi, ranks, *preloaded(mpi), steps, *arguments, env=variables)
@@ -167,7 +167,7 @@ def test_a_run_can_end_at_a_send(armed):
 
 @pytest.mark.parametrize(("how", "function"), [("workers", "MPI_Send"), ("fed", "MPI_Ssend")])
 def test_of_master_and_workers_rank_0_alone_counts(how, function, armed):
-    """Workers may make no call that could count anything."""
+    """Workers make no calls that could count steps."""
     mark = mark_option(MarkKey(function, "", 3, 0), 50, 200)
     _, run = armed("out", mark, 3, ENDLESS, how, MPIRIC_MARK_END="1", MPIRIC_MARK_RANKS="first")
     assert run.ranks[0].state is MarksState.ENDED
@@ -327,7 +327,7 @@ def test_the_pace_of_a_run_can_be_read_while_it_runs_and_after_a_kill(
 
 
 def running(program: Path) -> list[int]:
-    """Processes of this machine that have a program in their command line."""
+    """Return the processes of this machine with a program in their command line."""
     results = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):

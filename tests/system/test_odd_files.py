@@ -59,7 +59,7 @@ def stripes(path):
 
 
 def check(work):
-    """All files hold what the ranks wrote, and nothing of mpiric's is left."""
+    """Check that all files have the data of the ranks and that nothing of mpiric remains."""
     for rank, holds in enumerate(HOLDS):
         for name in (f"new\nline.{rank}.bin", f"real/own.{rank}.bin", f"real/target.{rank}"):
             assert (work / name).read_bytes() == holds, name

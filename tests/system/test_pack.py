@@ -36,7 +36,7 @@ pytestmark = pytest.mark.requires("mpirun.openmpi", "mpicc.openmpi", "gcc", "flo
 
 @pytest.fixture
 def app(tmp_path: Path) -> Path:
-    """A program with a library that an RPATH leads to."""
+    """Program with a library that its RPATH finds."""
     build = tmp_path / "build"
     build.mkdir()
     (build / "twice.c").write_text(LIBRARY)
@@ -79,7 +79,7 @@ def packed(run_mpiric, app, tmp_path):
 
 
 def left_behind(directory: Path) -> list[str]:
-    """Images of packs that are still mounted or unpacked."""
+    """Return the images of packs that are still mounted or unpacked."""
     mounts = Path("/proc/mounts").read_text()
     unpacked = [str(path) for path in directory.glob("mpiric-pack-*/*/*/image/*")]
     return [line for line in mounts.splitlines() if str(directory) in line] + unpacked

@@ -46,7 +46,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """This system's ch-run with the libraries it needs: it runs on any host, and none of them go inside."""
+    """ch-run of this system with its libraries, which runs on any host."""
     place = tmp_path_factory.mktemp("engine")
     program = shutil.which("ch-run")
     assert program
@@ -62,7 +62,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """`installed(suite)` is where the wheel has been installed on that host; once each."""
+    """`installed(suite)`: the directory with the installed wheel on that host, created at the first call."""
     results: dict[str, Path] = {}
 
     def place(suite: str) -> Path:

@@ -67,7 +67,7 @@ def module(request: pytest.FixtureRequest, tmp_path: Path, environment: dict[str
 
 
 def test_a_module_brings_its_version_and_takes_it_away(module):
-    """Two versions stand side by side; one can be loaded at a time, and unloading leaves nothing."""
+    """Modules of two installed versions exclude each other, and unloading restores the environment."""
     printed = module(
         'before="$PATH $MANPATH"\n'
         "module load mpiric/1.0; mpiric\n"

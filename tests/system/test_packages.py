@@ -362,7 +362,7 @@ def mpi4py_inside(tmp_path: Path) -> Callable[[Path], Path]:
 
 
 def thermo(printed: str) -> list[str]:
-    """The rows of numbers that LAMMPS prints of its steps."""
+    """Return the rows of numbers that LAMMPS prints for its steps."""
     return re.findall(r"^ +\d+ +-?\d+\.\d+ +.*$", printed, re.MULTILINE)
 
 

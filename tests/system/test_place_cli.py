@@ -80,7 +80,7 @@ def test_a_single_launcher_can_be_asked_for(run_mpiric):
 
 
 @pytest.mark.parametrize(
-    ("words", "hint"),
+    ("arguments", "hint"),
     [
         ((), "--ranks 8"),
         (("--ranks", 1, "--", "true"), "--verify"),
@@ -94,8 +94,8 @@ def test_a_single_launcher_can_be_asked_for(run_mpiric):
         (("--verify", "--limit", "nan", "--", "true"), "90s"),
     ],
 )
-def test_what_cannot_be_done_is_said_in_a_sentence_with_a_hint(run_mpiric, words, hint):
-    done = run_mpiric("place", *words)
+def test_what_cannot_be_done_is_said_in_a_sentence_with_a_hint(run_mpiric, arguments, hint):
+    done = run_mpiric("place", *arguments)
     assert done.returncode == ExitCode.USAGE
     assert "Traceback" not in done.stderr
     assert hint in done.stderr.splitlines()[-1]

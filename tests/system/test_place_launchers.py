@@ -21,7 +21,7 @@ DRY = ("--display", "map", "--rtos", "donotlaunch", "hostname")
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """A machine that is not here: its topology, and a file of it for launchers to believe in."""
+    """Another machine: its topology, and a file of the topology for launchers."""
 
     topology: Topology
     file: Path

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.requires(*NEEDS)
 
 
 def geometry(topology):
-    """A node as an administrator would describe it; of unlike cores every hardware thread is a core."""
+    """Return the description of a node in slurm.conf; with unlike cores, each hardware thread is a core."""
     cpus, cores = len(topology.pus), len(topology.cores)
     even = all(len(core.pus) == cpus // cores for core in topology.cores)
     sockets = len(topology.packages)
@@ -33,7 +33,7 @@ def geometry(topology):
 
 @pytest.fixture(scope="module", params=MACHINES)
 def node(request, tmp_path_factory):
-    """A cluster of one node that Slurm takes for a machine which is not here, and that machine's topology."""
+    """Cluster of one node that simulates another machine, and the topology of that machine."""
     place, source = tmp_path_factory.mktemp("lab"), MACHINES[request.param]
     xml = LocalHost().topology_xml(source if isinstance(source, str) else source.read_text())
     (place / "topology.xml").write_text(xml)
@@ -44,7 +44,7 @@ def node(request, tmp_path_factory):
 
 @pytest.fixture
 def three(tmp_path):
-    """Nodes of 8 cores."""
+    """Three nodes of 8 cores."""
     topology = read_topology(LocalHost().topology_xml("pack:2 core:4 pu:1"))
     with slurm_lab(tmp_path, ("a", "b", "c"), SlurmPlan(geometry(topology), "pack:2 core:4 pu:1")) as state:
         yield state, topology

@@ -64,7 +64,7 @@ def digests(mpi: MpiLibrary, mpi_run, environment: dict[str, str], tmp_path: Pat
 
 
 def policy_for(mpi: MpiLibrary) -> Policy:
-    """Chooses what `CHOSEN` names, for 8 KiB but not for less or more."""
+    """Return a policy that selects the algorithms of `CHOSEN` for 8 KiB only."""
     lines = (
         Line(collective, f"library:{name}", ranks=Span(RANKS, RANKS), start=4096, end=16384)
         for collective, name in CHOSEN[mpi.implementation].items()
@@ -73,7 +73,7 @@ def policy_for(mpi: MpiLibrary) -> Policy:
 
 
 def forcing(mpi: MpiLibrary) -> dict[str, str]:
-    """The variables that choose the same for all sizes."""
+    """Return the variables that select the same algorithms for all sizes."""
     forced: dict[str, str] = {}
     for collective, name in CHOSEN[mpi.implementation].items():
         offered = algorithms_of(mpi.implementation, collective, version_numbers(mpi.version))

@@ -68,7 +68,7 @@ def test_standard_input_reaches_the_program_unchanged(run_mpiric, tmp_path, stac
 
 @pytest.mark.requires("debian-mpich")
 def test_a_directory_that_another_profile_writes_to_is_left_alone(run_mpiric, tmp_path):
-    """The second would take away what the ranks of the first have written."""
+    """A second profile would remove the files of the ranks of the first."""
     program = built("ring.c", "mpicc.mpich", tmp_path)
     profile = ("profile", "-q", "-o", tmp_path / "p", "--", "mpiexec.mpich", "-n", "1", program)
     (tmp_path / "p").mkdir()

@@ -41,7 +41,7 @@ def compiled(compiler: str | Path, source: str, directory: Path) -> Path:
 
 
 def preloaded(family: str, **settings: object) -> list[str]:
-    """Words before a program that give its ranks the runtime."""
+    """Return the argv before a program that preloads the runtime into its ranks."""
     runtime = yielding(NATIVE / family / "libmpiric.so")
     return ["env", f"LD_PRELOAD={runtime}", *(f"{name}={value}" for name, value in settings.items())]
 

@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def block_after(command):
-    """The lines of the README's first block of commands after ``words``."""
+    """Return the lines of the first block of commands after ``words`` in the README."""
     return (ROOT / "README.md").read_text().partition(command)[2].split("```\n")[1]
 
 

@@ -321,7 +321,7 @@ TRAP = "#include <unistd.h>\n__attribute__((constructor)) static void trap(void)
 
 
 def set_traps(place: Path, *names: str) -> None:
-    """Libraries of these names that end every process that loads them."""
+    """Create libraries of these names that end each process that loads them."""
     (place / "trap.c").write_text(TRAP)
     for name in names:
         command = ("gcc", "-shared", "-fPIC", place / "trap.c", f"-Wl,-soname,{name}", "-o", place / name)

@@ -89,7 +89,7 @@ MPICH_SET = {
 
 
 @pytest.mark.parametrize(
-    ("family", "settings", "said"),
+    ("family", "settings", "expected"),
     [
         pytest.param(
             "openmpi",
@@ -100,7 +100,7 @@ MPICH_SET = {
         pytest.param("mpich", MPICH_SET, {}, marks=pytest.mark.requires("mpi:mpich")),
     ],
 )
-def test_the_record_has_what_the_library_says_it_uses(family, settings, said, mpi_run, tmp_path):
+def test_the_record_has_what_the_library_says_it_uses(family, settings, expected, mpi_run, tmp_path):
     mpi = next(m for m in find_mpis(LocalHost()) if (m.implementation, m.found_by) == (family, "mpiric"))
     program = tmp_path / "ring"
     subprocess.run([mpi.compilers["c"], str(PROGRAMS / "ring.c"), "-o", str(program)], check=True)
@@ -114,7 +114,7 @@ def test_the_record_has_what_the_library_says_it_uses(family, settings, said, mp
         assert not any(key.startswith("library.") for key in second.facts)
         return {key: value for key, value in first.facts.items() if key.startswith("library.")}
 
-    assert facts("set", settings) == {**said, "library.allreduce": "ring"}
+    assert facts("set", settings) == {**expected, "library.allreduce": "ring"}
     assert "library.allreduce" not in facts("left", {})
 
 
@@ -258,7 +258,7 @@ def test_signals_on_stacks_of_their_own_neither_hang_threads_nor_lose_calls(fami
 
 @pytest.mark.requires("debian-openmpi", "gfortran")
 def test_a_limit_on_the_size_of_files_costs_the_record_only(launch, tmp_path):
-    """A longer file is answered by a signal that ends the program."""
+    """The kernel ends a program that writes a longer file by a signal."""
     program = compiled("ring.c", "openmpi", tmp_path)
     limited = ("sh", "-c", f"ulimit -f 100; exec {program}")
     done = launch("openmpi", 1, *limited, MPIRIC_MERGE="never")

@@ -58,13 +58,13 @@ def situation(mpi: MpiLibrary, program: str, environment: dict[str, str]) -> Sit
 
 
 def words_of(knob: str, case: Situation) -> tuple[str, ...]:
-    """All words of a knob, or what it would try: not every CPU can execute every routine for copying."""
+    """Return all values of a knob; for copy routines, of which no CPU has all, the values to try."""
     command: tuple[str, ...] = getattr(all_knobs()[knob].domain, "values", ())
     return command if command and knob != "memory-copy" else values(knob, case)
 
 
 def spellings_of(case: Situation) -> Iterator[tuple[str, str, dict[str, str]]]:
-    """Every word this library has for a knob of the families it spells: knob, value, environment."""
+    """Return knob, value and environment of each setting that the library has."""
     for name, knob in all_knobs().items():
         for value in words_of(name, case) if knob.family in FAMILIES else ():
             spelling = spell(knob, value, case)
@@ -73,7 +73,7 @@ def spellings_of(case: Situation) -> Iterator[tuple[str, str, dict[str, str]]]:
 
 
 def variables_of(mpi: MpiLibrary, environment: dict[str, str]) -> frozenset[str]:
-    """Names of the environment variables a library says it reads."""
+    """Return the environment variables that a library documents."""
     environment = {**environment, **mpi.environment, "LD_LIBRARY_PATH": ":".join(mpi.library_path)}
     if mpi.implementation == "openmpi":
         program = Path(mpi.launcher).with_name("ompi_info")

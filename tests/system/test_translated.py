@@ -97,7 +97,7 @@ def built(mpi_prefix: Callable[[str], Path], tmp_path: Path):
 
 @pytest.fixture
 def family(mpi: MpiLibrary) -> AbiFamily:
-    """The family of the programs that this library runs by translation."""
+    """Return the ABI family of the programs that this library runs by translation."""
     results = next((entry for entry in list(AbiFamily)[:2] if can_translate(entry, mpi)), None)
     return results or pytest.skip("no translation")
 

@@ -41,7 +41,7 @@ def compiled(mpich: MpiLibrary, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 
 class User:
-    """Someone with a program of a name of its own, in a directory of its own."""
+    """User with a program of a unique name in a separate directory."""
 
     def __init__(self, place: Path, program: Path, mpich: MpiLibrary, environment: dict[str, str]) -> None:
         self.place, self.environment = place, environment
@@ -63,7 +63,7 @@ class User:
         return self.run("tune", *usual, *options, "--", *self.line(*arguments), **more)
 
     def begin(self, *arguments: str) -> "subprocess.Popen[str]":
-        """A tune that would take a minute, in the background.
+        """Start a tune of a minute in the background.
 
         Ctrl-C reaches it also where the tests are a job in the background themselves, which ignores it.
         """

@@ -28,7 +28,7 @@ def mpich() -> MpiLibrary:
 
 @pytest.fixture
 def tuned(mpich: MpiLibrary, tmp_path: Path):
-    """Tune steps.c, or `line`, for this number of seconds; a run may take a fortieth of it."""
+    """Tune steps.c or `line` for some seconds; a run may take a fortieth of them."""
 
     def tune(
         *arguments: str, seconds: int, runs: int, only: str = "binding", line: tuple[str, ...] = ()
@@ -108,7 +108,7 @@ def test_what_a_program_sends_unset_is_not_held_against_an_allocator(mpich, tune
 @pytest.mark.sweep
 @pytest.mark.requires("debian-mpich")
 def test_a_static_program_is_counted_by_its_lines_or_runs_whole(tuned, tmp_path):
-    """Nothing can be loaded into its ranks: they are MPICH's, linked from archives."""
+    """No library can be preloaded into its ranks, which are linked statically to MPICH."""
     program = tmp_path / "printed_steps"
     command = ["mpicc.mpich", "-static", str(PROGRAMS / "printed_steps.c"), "-o", str(program)]
     subprocess.run([*command, "-Wl,--start-group", *ARCHIVES.split(), "-Wl,--end-group"], check=True)

@@ -215,7 +215,7 @@ static void sentinels(void) {
     MPI_Comm_free(&graph);
     MPI_Scatter(all, 1, MPI_INT, rank ? got : MPI_IN_PLACE, 1, MPI_INT, 0, MPI_COMM_WORLD);
     MPI_Allreduce(rank ? &got[0] : &all[0], &got[1], 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    say("in place of what comes", got[1]);
+    say("scatter in place", got[1]);
     const int bytes = 100 + MPI_BSEND_OVERHEAD;
     char *buffer = malloc((size_t)bytes), text[100] = "buffered";
     MPI_Buffer_attach(buffer, bytes);

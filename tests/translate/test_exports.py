@@ -32,7 +32,7 @@ OTHERS = re.compile(r"P?MPIX_|P?MPI_[A-Z0-9_]+$|MPI_F|P?MPI_Session_set_info")
 
 
 def exports(path: str | Path) -> set[str]:
-    """Names that a library defines for others."""
+    """Return the names that a library exports."""
     table = subprocess.run(["nm", "-D", "--defined-only", path], check=True, capture_output=True, text=True)
     return {line.split()[-1].partition("@")[0] for line in table.stdout.splitlines()}
 

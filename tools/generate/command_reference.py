@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import click
 from tools.generate._target import ROOT, deliver
 
+from mpiric.cli._options import examples
 from mpiric.cli._verbs import mpiric
 from mpiric.model.errors import ExitCode
 
@@ -46,8 +47,8 @@ def verb_lines(name: str, command: click.Command, parent: click.Context) -> Iter
             yield from [f"| **{title}** | |"] if title else []
             yield from (f"| `{option}` | {text.replace('|', '/')} |" for option, text in records)
         yield ""
-    if command.epilog:
-        yield f"```\n{inspect.cleandoc(command.epilog).replace(chr(8), '').strip()}\n```\n"
+    if epilog := examples(ctx.command_path) or command.epilog:
+        yield f"```\n{inspect.cleandoc(epilog).replace(chr(8), '').strip()}\n```\n"
     if isinstance(command, click.Group):
         for inner in command.list_commands(ctx):
             subcommand = command.get_command(ctx, inner)

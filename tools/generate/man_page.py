@@ -10,6 +10,7 @@ from tools.generate._target import ROOT, deliver
 from tools.generate.command_reference import option_groups
 
 from mpiric import __version__
+from mpiric.cli._options import examples
 from mpiric.cli._verbs import mpiric
 from mpiric.model.errors import ExitCode
 
@@ -48,8 +49,8 @@ def verb_lines(name: str, command: click.Command, parent: click.Context) -> Iter
     for title, records in option_groups(command, context):
         yield from [f".PP\n.I {escaped(title)}:"] if title else []
         yield from (f".TP\n.B {escaped(option)}\n{escaped(text)}" for option, text in records)
-    if command.epilog:
-        yield f".PP\n.nf\n{escaped(inspect.cleandoc(command.epilog))}\n.fi"
+    if epilog := examples(context.command_path) or command.epilog:
+        yield f".PP\n.nf\n{escaped(inspect.cleandoc(epilog))}\n.fi"
     if isinstance(command, click.Group):
         for inner in command.list_commands(context):
             if (subcommand := command.get_command(context, inner)) is not None:

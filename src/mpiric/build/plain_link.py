@@ -116,7 +116,16 @@ def link_shared(driver: Driver, command: Command) -> Linked:
             )
             if done.status != 0:
                 return Linked(done.status, f"{messages}mpiric: the variant {target}:\n{done.errors}")
-            _lay_out(inner / output.name, output, GLIBC_LEVELS[target])
+            library = inner / output.name
+            directory = output.parent / "glibc-hwcaps" / GLIBC_LEVELS[target]
+            directory.mkdir(parents=True, exist_ok=True)
+            deliver(library, directory / output.name)
+            elf = read_elf(str(library))
+            soname = elf.soname if elf else ""
+            if soname and soname != output.name:
+                link = directory / soname
+                link.unlink(missing_ok=True)
+                link.symlink_to(output.name)
     other_targets = [target for target in targets if target not in GLIBC_LEVELS]
     return Linked(
         0,
@@ -124,19 +133,6 @@ def link_shared(driver: Driver, command: Command) -> Linked:
         tuple(targets),
         (_sentence(output, other_targets, only=len(other_targets) == len(targets)),) if other_targets else (),
     )
-
-
-def _lay_out(library: Path, output: Path, level: str) -> None:
-    """Move a library into the level's directory, also under its soname."""
-    directory = output.parent / "glibc-hwcaps" / level
-    directory.mkdir(parents=True, exist_ok=True)
-    deliver(library, directory / output.name)
-    elf = read_elf(str(library))
-    soname = elf.soname if elf else ""
-    if soname and soname != output.name:
-        link = directory / soname
-        link.unlink(missing_ok=True)
-        link.symlink_to(output.name)
 
 
 def _sentence(output: Path, targets: list[str], only: bool) -> str:  # noqa: FBT001

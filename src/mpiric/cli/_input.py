@@ -27,7 +27,7 @@ _HINT = "write it into a file first and redirect that: mpiric ... < FILE"
 
 @contextmanager
 def piped_input(argv: Sequence[str]) -> Iterator[str]:
-    """Path of a file with standard input; "" when that is a terminal, /dev/null, closed or a silent pipe.
+    """Yield the path of a file with standard input; "" for a terminal, /dev/null, a closed or a silent one.
 
     A redirected file is named itself. A pipe is read to its end first, unless nothing comes: under ssh and in
     scripts standard input is often a pipe that nobody ever writes to or closes. Pipes that the command names
@@ -64,7 +64,7 @@ def piped_input(argv: Sequence[str]) -> Iterator[str]:
 
 
 def named_descriptors(argv: Sequence[str]) -> list[int]:
-    """Inherited descriptors that a command names, as a shell does for `<(...)`."""
+    """Return the inherited descriptors that a command names, as a shell does for `<(...)`."""
     named = {int(number) for word in argv for number in _NAMED.findall(word)}
     return sorted(named.intersection(inherited_descriptors()))
 
@@ -96,7 +96,7 @@ def _replace_pipe(number: int) -> None:
 
 
 def _copy(source: int, name: str) -> int:
-    """A file without a name that holds the rest of a descriptor's input, opened for reading."""
+    """Copy the rest of a descriptor's input into a file without a name; return a descriptor to read it."""
     directory = tempfile.gettempdir()
     limit_bytes = min(_LIMIT_BYTES, shutil.disk_usage(directory).free // 2)
     start_s = time.monotonic()

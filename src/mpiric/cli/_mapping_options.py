@@ -31,12 +31,11 @@ traffic_options = option_group(
         "File with the traffic as matrix or graph: .metis, .mtx, .npz, .npy, .txt or .csv.",
         shell_complete=complete_files,
     ),
-    option("--grid", "AxBxC", "Regular pattern: extents of a grid of ranks, row-major.", default=""),
+    option("--grid", "AxBxC", "Regular pattern: extents of a grid of ranks, row-major."),
     option(
         "--stencil",
         "7|27|OFFSETS",
         "Neighbours of each rank on the grid; OFFSETS with weights are written '1,0:2;0,1'.",
-        default="",
     ),
     flag("--periodic", "Connect opposite sides of the grid."),
     choice(sorted(_LINES), "--lines", "All-to-all traffic along these lines of a two-dimensional grid."),
@@ -55,7 +54,6 @@ machine_options = option_group(
         "--hierarchy",
         "4:8:8",
         "Regular machine: number of slots or groups in each group, innermost level first.",
-        default="",
     ),
     option(
         "--node-level",
@@ -69,22 +67,15 @@ machine_options = option_group(
         "KIND:NxN",
         "Network: torus:8x8x4, fat-tree:NODESxLEAVESxPODS, dragonfly:NODESxROUTERSxGROUPS, "
         "dragonfly+:…; append :adaptive for adaptive routing.",
-        default="",
         shell_complete=one_of(_networks),
     ),
-    option("--slots", "N", "Number of slots of every node.", default=""),
-    option("--nodes", "8,8,4", "Number of slots of each node, where nodes differ.", default=""),
-    option(
-        "--hosts",
-        "n[1-4],A,…",
-        "Names of the nodes, in the order in which the launcher fills them.",
-        default="",
-    ),
+    option("--slots", "N", "Number of slots of every node."),
+    option("--nodes", "8,8,4", "Number of slots of each node, where nodes differ."),
+    option("--hosts", "n[1-4],A,…", "Names of the nodes, in the order in which the launcher fills them."),
     option(
         "--distances",
         "1:10:100",
         "Distance of two slots by the innermost level that contains both; or node=1,network=10.",
-        default="",
     ),
     option(
         "--fabric",

@@ -14,12 +14,29 @@ import cloup
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
+from mpiric.host.packaged import packaged_table
 from mpiric.model.errors import MpiricError
+from mpiric.statistics.claims import StoppingRule
 
 _ALL = "mpiric.cli.help_all"  # key of the context's notes
 
 
-class Command(cloup.Command):
+def examples(command_path: str) -> str:
+    """Return the examples of a command such as ``mpiric mpi install`` for its help page, "" without any."""
+    lines = packaged_table("cli/_examples").get(command_path.removeprefix("mpiric "), "")
+    return f"\b\nExamples:\n{lines}" if lines else ""
+
+
+class WithExamples(click.Command):
+    """A command with examples at the end of its help page."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples."""
+        self.epilog = examples(ctx.command_path)
+        super().format_epilog(ctx, formatter)
+
+
+class Command(WithExamples, cloup.Command):
     """A command with option groups.
 
     ``help_all`` holds the titles of the groups that ``--help`` names without showing their options.
@@ -42,6 +59,12 @@ class Command(cloup.Command):
         self.option_groups = groups
         with formatter.section("More options"):
             formatter.write_text(f"{', '.join(self.help_all)}: see `{ctx.command_path} --help-all`.")
+
+
+class Group(WithExamples, click.Group):
+    """A group of commands, all with examples."""
+
+    command_class = WithExamples
 
 
 def cli_command(name: str | None = None, **settings: Any) -> Callable[[Callable[..., Any]], click.Command]:
@@ -134,31 +157,34 @@ Request = TypeVar("Request", bound="DataclassInstance")
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 COUNT = click.IntRange(min=1)
+_OF_SUBMISSION = ("job_options", "array", "slice_time")
 BATCH_JOBS = "Batch jobs"  # title of the group of options that send a command to a scheduler
 
 
-def option(*words: str, **settings: Any) -> Callable[[Decorated], Decorated]:
+def option(*texts: str, **settings: Any) -> Callable[[Decorated], Decorated]:
     """Make an option from its names, the name of its value and its help text. Defaults are shown.
 
-    A value called FILE or DIR is a path.
+    A value called FILE or DIR is a path. A text that is not given is "".
     """
-    *names, metavar, text = words
+    *names, metavar, text = texts
     if metavar in ("FILE", "DIR"):
         settings.setdefault("type", click.Path(path_type=Path))
+    if not {"type", "callback", "multiple", "required"}.intersection(settings):
+        settings.setdefault("default", "")
     settings.setdefault("show_default", bool(settings.get("default")))
     return click.option(*names, metavar=metavar, help=text, **settings)
 
 
-def choice(values: Iterable[str], *words: str, **settings: Any) -> Callable[[Decorated], Decorated]:
+def choice(values: Iterable[str], *texts: str, **settings: Any) -> Callable[[Decorated], Decorated]:
     """Make an option that takes one of some values, from its names and its help text."""
-    *names, text = words
+    *names, text = texts
     settings.setdefault("show_default", bool(settings.get("default")))
     return click.option(*names, type=click.Choice(list(values)), help=text, **settings)
 
 
-def flag(*words: str, **settings: Any) -> Callable[[Decorated], Decorated]:
+def flag(*texts: str, **settings: Any) -> Callable[[Decorated], Decorated]:
     """Make an option without a value from its names and its help text."""
-    *names, text = words
+    *names, text = texts
     return click.option(*names, is_flag=True, help=text, **settings)
 
 
@@ -178,7 +204,6 @@ mpi_option = option(
     "mpi_label",
     "NAME",
     "Run under this MPI library; `mpiric mpi list` shows the names.",
-    default="",
     shell_complete=complete_mpi_labels,
 )
 json_option = flag("--json", "as_json", "Print the result as one JSON object.")
@@ -186,9 +211,15 @@ store_option = option("--store", "DIR", "Directory of saved tunes and recipes.")
 allow_rounding_of_others = flag(
     "--allow-rounding", "Apply a recipe of another user even if it may change the last digits of results."
 )
-confidence_option = option("--confidence", "P", "Confidence level of the verdict.", type=float, default=0.99)
+confidence_option = option(
+    "--confidence", "P", "Confidence level of the verdict.", type=float, default=StoppingRule.confidence
+)
 minimum_effect_option = option(
-    "--minimum-effect", "SHARE", "Smallest relative difference that is reported.", type=float, default=0.01
+    "--minimum-effect",
+    "SHARE",
+    "Smallest relative difference that is reported.",
+    type=float,
+    default=StoppingRule.minimum_effect,
 )
 in_place_option = flag("--in-place", "Run in the current directory instead of a copy of it.")
 
@@ -232,14 +263,16 @@ def given_options(context: click.Context, without: Container[str]) -> list[str]:
 
 
 def recall_options(
-    context: click.Context, stored: Sequence[str], line: Sequence[str], without: Container[str]
+    stored: Sequence[str], line: Sequence[str], options: Mapping[str, Any], without: Iterable[str]
 ) -> dict[str, Any]:
-    """Complete a resumed call by the stored options of the call that it continues.
+    """Return the options of this call, completed by the stored ones of the call that it resumes.
 
-    Options on the command line take precedence.
-
+    Options on the command line take precedence. ``without``: parameters that are not taken over; options
+    of a job are taken over with --submit only.
     Raises MpiricError if the stored arguments cannot be parsed as options.
     """
+    context = click.get_current_context()
+    excluded = {*without, *(() if options["submit"] else _OF_SUBMISSION)}
     try:
         earlier = context.command.make_context(context.info_name, [*stored, "--", *line])
     except click.ClickException as error:  # written by another version of mpiric, or edited
@@ -250,7 +283,7 @@ def recall_options(
     for name, value in earlier.params.items():
         is_given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
         was_given = earlier.get_parameter_source(name) is ParameterSource.COMMANDLINE
-        if was_given and not is_given and name not in without:
+        if was_given and not is_given and name not in excluded:
             context.params[name] = value
             context.set_parameter_source(name, ParameterSource.COMMANDLINE)
-    return context.params
+    return {name: context.params[name] for name in options}

@@ -43,6 +43,6 @@ def guard() -> None:
 
 
 def raw(stream: TextIO) -> TextIO:
-    """The stream below the guard, for the output of a user's program and for rich, which guards itself."""
+    """Return the stream below the guard, for output of a user's program and for rich, which guards itself."""
     guarded: object = stream
     return guarded.raw if isinstance(guarded, PrintableStream) else stream

@@ -62,7 +62,7 @@ def array_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def spread_of(parameters: dict[str, Any]) -> Spread | None:
     """Return the parsed ``--array 16%4``, or None without it."""
-    if parameters["array"] is None:
+    if not parameters["array"]:
         return None
     match = re.fullmatch(r"(\d{1,6})(?:%(\d{1,6}))?", parameters["array"], re.ASCII)
     if match is None or not 1 <= int(match[1]) <= _MOST_JOBS or match[2] in ("0", "00"):

@@ -12,15 +12,11 @@ from mpiric.host.toolchain import this_toolchain
 from mpiric.workflows.build.build import Attempt, BuildAdvice, BuildRequest, try_all
 
 
-@cli_command(
-    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
-    epilog="\b\nExamples:\n  mpiric build --try-compilers --run './app in.dat' -- make\n"
-    "  mpiric build --try-compilers --try-mpis --run 'mpiexec -n 2 ./app' -- make -j4",
-)
+@cli_command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @flag("--try-compilers", "Build with every compiler and set of flags found.", required=True)
 @flag("--try-mpis", "Also build with every MPI library that has compiler wrappers.")
-@flag("--feedback", "Also build with profile feedback from a run of a first build.")
-@option("--run", "run", "CMD", "Command in the build tree that is checked and timed.", default="")
+@flag("--feedback", "Also build with profile-guided optimisation, by a run of a first build.")
+@option("--run", "run", "CMD", "Command in the build tree that is checked and timed.")
 @option("--repeats", "N", "Number of timed runs of each build; the builds take turns.", default=5)
 @json_option
 @click.argument("build", nargs=-1, required=True, type=click.UNPROCESSED)

@@ -15,7 +15,7 @@ Install it once:
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def command(ctx: click.Context, shell: str) -> int:
-    """Print the completion script for SHELL."""
+    """Print the script for tab completion in a shell."""
     kind = get_completion_class(shell)
     assert kind is not None
     print(kind(ctx.find_root().command, {}, "mpiric", "_MPIRIC_COMPLETE").source())

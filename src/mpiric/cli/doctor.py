@@ -31,18 +31,8 @@ from mpiric.workflows.profile.doctor import Diagnosis, diagnose
 from mpiric.workflows.profile.remedy import RemedyTrial, try_remedy
 from mpiric.workflows.profile.request import ProfileRequest
 
-_EPILOG = """\b
-Examples:
-  mpiric doctor -- mpirun -n 4 ./app small.dat             for at most one minute
-  mpiric doctor --limit 10s -- mpirun -n 64 ./app big.dat  the first ten seconds of a long run
-  mpiric doctor --fail-on unbound-ranks,settings -- mpirun -n 4 ./app small.dat    in CI
-  mpiric doctor --try -- mpirun -n 64 ./app                after a failure, try the remedy, too
-  mpiric doctor --darshan run.darshan                      file accesses of an earlier run
-  mpiric doctor --json -- mpirun -n 4 ./app small.dat | jq -r '.findings[].id'
-"""
 
-
-@cli_command(epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
+@cli_command(context_settings={"allow_interspersed_args": False})
 @option(
     "--limit",
     "--for",
@@ -54,9 +44,8 @@ Examples:
 @option(
     "--fail-on",
     "IDS",
-    "Exit with status 81 when one of these findings is reported: names of findings, or run, placement, "
-    "settings, machine, any.",
-    default="",
+    "Exit with status 81 when one of these findings is reported: findings by name, all of a group (run, "
+    "placement, settings, machine), or any.",
 )
 @flag(
     "--try",

@@ -34,17 +34,9 @@ _LINES: Mapping[str, Callable[[str, str], str]] = {
     ),
 }
 _HEADS = {"modulefile": "#%Module1.0"}
-_EPILOG = """\b
-Examples:
-  eval "$(mpiric env -n 8)"                           bash, zsh and other POSIX shells
-  mpiric env -n 8 --shell fish | source               fish
-  eval "`mpiric env -n 8 --shell csh`"                csh and tcsh
-  mpiric env -n 4 --shell github >> "$GITHUB_ENV"     a step of a GitHub workflow
-  mpiric env -n 8 --mpi openmpi-5 --explain           why each variable is set
-"""
 
 
-@cli_command(epilog=_EPILOG)
+@cli_command()
 @option_group(
     "Job",
     option("--ranks", "-n", "N", "Number of MPI ranks of the jobs to start.", type=COUNT),
@@ -57,7 +49,6 @@ Examples:
         "--mpi",
         "NAME",
         "MPI library, such as openmpi-5. [default: all that are installed]",
-        default="",
         shell_complete=complete_mpi_labels,
     ),
     flag("--run-as-root", "as_root", "Let Open MPI start as root, for use in a container only."),
@@ -73,8 +64,8 @@ Examples:
 def command(**options: Any) -> int:
     """Print settings that are right on this machine, without a run.
 
-    They are environment variables for MPI jobs of a number of ranks. Each rule is measured, and applies only
-    where it makes no program slower. A variable that you have set yourself is not printed.
+    They are environment variables for MPI jobs with the given numbers of ranks. Each rule is measured, and
+    applies only where it makes no program slower. A variable that you have set yourself is not printed.
     """
     request = launch_request_of(EnvRequest, (), options)
     defaults = defaults_here(request, LocalHost())

@@ -8,7 +8,7 @@ from mpiric.cli._options import cli_command, option
 from mpiric.workflows.build.inspect import extract_to
 
 
-@cli_command(epilog="\b\nExamples:\n  mpiric extract ./lmp --target haswell -o lmp.haswell")
+@cli_command()
 @click.argument("exe", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @option(
     "--target",

@@ -24,30 +24,22 @@ from mpiric.workflows.fabric.fabric import FabricRequest, examine
 from mpiric.workflows.fabric.node_types import examine_cluster
 
 
-@cli_command(
-    "fabric",
-    context_settings={"allow_interspersed_args": False},
-    epilog="\b\nExamples:\n"
-    "  mpiric fabric -- mpirun --host n1:2,n2:2 ./app        between nodes and on each of them\n"
-    "  mpiric fabric --json -- srun -N 2 -n 4 ./app | jq .recommended\n"
-    "  mpiric fabric --submit -- srun -n 2 ./app             each type of node of a cluster\n"
-    "  mpiric fabric --limit 5m -- mpiexec -n 64 ./app       give the program time to communicate",
-)
+@cli_command("fabric", context_settings={"allow_interspersed_args": False})
 @option("--limit", "TIME", "Time after which CMD is ended.", default="30s")
 @option(
     "--rounds",
     "N",
     "Number of rounds in which the best route must be faster than the library's own choice.",
     type=COUNT,
-    default=3,
+    default=FabricRequest.rounds,
 )
 @option(
     "--keep",
     "N",
-    "Number of measurements of the library's own choice in the JSON object, which is a baseline for "
-    "`mpiric history --against`.",
+    "Number of measurements of the library's own choice that --json keeps as a baseline for `mpiric history "
+    "--against`.",
     type=COUNT,
-    default=1,
+    default=FabricRequest.keep,
 )
 @json_option
 @option_group(
@@ -57,7 +49,7 @@ from mpiric.workflows.fabric.node_types import examine_cluster
         "Measure two nodes of each type (by their features) in jobs of the scheduler, and keep the "
         "results as baselines.",
     ),
-    option("--partition", "-p", "NAME", "Partition of these jobs. [default: the scheduler's]", default=""),
+    option("--partition", "-p", "NAME", "Partition of these jobs. [default: the scheduler's]"),
     option("--ranks-per-node", "N", "Ranks per node of these jobs.", type=COUNT, default=1),
 )
 @command_line

@@ -42,14 +42,6 @@ from mpiric.workflows.history.explored import ExploredSeries, explored_history, 
 from mpiric.workflows.history.history import DayComparison, against
 from mpiric.workflows.sweep.log import make_directory
 
-_EPILOG = """\b
-Examples:
-  mpiric history                                             every tune, the newest last
-  mpiric history --explore                                   results of `mpiric run --explore`
-  mpiric history --against lj.toml -- mpirun -n 2 lmp -in in.lj
-  mpiric history --submit --against lj.toml -- srun -N 4 -n 64 ./app   in a job, as the tune was
-  mpiric history --against 2026-11-01 -- mpirun -n 2 lmp -in in.lj   exit status 80 when slower
-"""
 _JOB_S = 3600.0  # time limit of a submitted job, unless --sbatch sets another
 _VERDICTS = {
     Verdict.SLOWER: "slower than before",
@@ -58,7 +50,7 @@ _VERDICTS = {
 }
 
 
-@cli_command(epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
+@cli_command(context_settings={"allow_interspersed_args": False})
 @option_group(
     "Comparison",
     option(
@@ -76,7 +68,7 @@ _VERDICTS = {
 @option_group(BATCH_JOBS, submit_options)
 @option_group("Output", json_option, store_option)
 @command_line_or_none
-def command(command_line: tuple[str, ...], baseline: str | None, store: Path | None, **options: Any) -> int:
+def command(command_line: tuple[str, ...], baseline: str, store: Path | None, **options: Any) -> int:
     """List tunes, or compare CMD with an earlier run.
 
     With --against, CMD runs as it is and with the recipe of the baseline in turn, and both are compared with
@@ -85,7 +77,7 @@ def command(command_line: tuple[str, ...], baseline: str | None, store: Path | N
     refuse_unsubmitted(options)
     if options["explore"]:
         return _explored(explored_history(store, command_line, say), as_json=options["as_json"])
-    if baseline is None:
+    if not baseline:
         return _list(Store(store).tunes(), command_line, as_json=options["as_json"])
     if not command_line:
         raise MpiricError(

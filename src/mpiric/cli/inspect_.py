@@ -17,20 +17,11 @@ from mpiric.workflows.build.inspect import Report, inspect
 from mpiric.workflows.build.inspect import same_everywhere as common_variant
 
 
-@cli_command(
-    epilog="\b\nExamples:\n  mpiric inspect ./lmp\n  mpiric inspect --json $(which hpcc)\n"
-    "  MPIRIC_TARGET=$(mpiric inspect --same-everywhere ./lmp) mpirun -n 64 ./lmp"
-)
+@cli_command()
 @click.argument("exe", type=click.Path(path_type=Path))
 @json_option
 @flag("--same-everywhere", "Print the best variant that every CPU type of the cluster can run.")
-@option(
-    "--on",
-    "machines",
-    "CPU,…",
-    "CPU types of the cluster. [default: from Slurm or $MPIRIC_MACHINES]",
-    default="",
-)
+@option("--on", "machines", "CPU,…", "CPU types of the cluster. [default: from Slurm or $MPIRIC_MACHINES]")
 def command(exe: Path, *, as_json: bool, same_everywhere: bool, machines: str) -> None:
     """Show the CPU variants and MPI libraries of an executable.
 

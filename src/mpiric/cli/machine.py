@@ -166,14 +166,7 @@ def _stripes(extent: Stripes) -> str:
     return f"{count} × {size(extent.size_bytes)}{end}"
 
 
-@cli_command(
-    "machine",
-    epilog="\b\nExamples:\n"
-    "  mpiric machine                               this machine\n"
-    "  mpiric machine --json | jq .mpis             the MPI libraries, for scripts\n"
-    "  mpiric machine --topology node.xml           another machine, exported there by `lstopo node.xml`\n"
-    "  mpiric machine --topology 'pack:2 numa:4 l3:4 core:4 pu:2'",
-)
+@cli_command("machine")
 @json_option
 @option(
     "--topology",
@@ -181,11 +174,11 @@ def _stripes(extent: Stripes) -> str:
     "FILE|SYNTHETIC",
     "Show this topology instead: an XML file of hwloc, or a synthetic description.",
 )
-def command(*, as_json: bool, source: str | None) -> None:
+def command(*, as_json: bool, source: str) -> None:
     """Show topology, CPU, networks, MPI libraries and compilers."""
     host = LocalHost()
     console = stdout_console()
-    if source is not None:
+    if source:
         other = topology(host, source)
         if as_json:
             print_json({"topology": other})

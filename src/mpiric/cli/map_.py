@@ -39,15 +39,6 @@ from mpiric.workflows.mapping.machine import (
 from mpiric.workflows.mapping.map import MapRequest, map_ranks
 from mpiric.workflows.mapping.record import RecordedTraffic, recorded_traffic
 
-_EPILOG = """\b
-Examples:
-  mpiric map lj --emit slurm --out hosts.txt                        for the job that was recorded in lj
-  mpiric map lj --machine topology.conf --fabric fabric.json        the change on that machine, in time, too
-  mpiric map --grid 16x16x16 --stencil 7 --hierarchy 16:2:128 --distances 1:2:10 --out order.txt
-  mpiric map --grid 16x16x8 --stencil 27 --network torus:8x8 --objective worst-link --show
-  mpiric map --graph app.metis --hierarchy 4:8:8 --distances 1:10:100 --out blocks.txt --json
-  mpiric map --grid 12x12 --lines rows,columns --hierarchy 12:12 --hosts n[1-12] --emit prrte --out ranks
-"""
 _IO = "io"  # value of --spread: the bytes that the recorded ranks read and write
 
 
@@ -59,7 +50,7 @@ class _Input:
     traffic: RecordedTraffic | None = None
 
 
-@cli_command("map", epilog=_EPILOG)
+@cli_command("map")
 @traffic_options
 @machine_options
 @option_group(
@@ -69,17 +60,19 @@ class _Input:
         "--objective",
         "Quantity to minimise: bytes times distance (hop-bytes), bytes between nodes (off-node), load "
         "of the busiest link (worst-link), messages of the busiest network adapter (nic-messages).",
-        default="hop-bytes",
+        default=MapRequest.objective,
     ),
     choice(
-        ["fast", "eco", "strong"], "--preset", "Effort of the search, from fast to strong.", default="eco"
+        ["fast", "eco", "strong"],
+        "--preset",
+        "Effort of the search, from fast to strong.",
+        default=MapRequest.preset,
     ),
     option(
         "--spread",
         "io|FILE",
         "Balance a resource over the nodes: the file traffic of the record, or one number per rank in a "
         "file.",
-        default="",
         shell_complete=complete_files,
     ),
     option(
@@ -92,10 +85,15 @@ class _Input:
         "--time-limit",
         "TIME",
         "Time limit of the search. With a limit, the order may differ from run to run.",
-        default="",
     ),
-    option("--threads", "N", "Number of threads of the search.", type=click.IntRange(1, 1024), default=1),
-    option("--seed", "N", "Seed of the search.", type=click.IntRange(min=0), default=1),
+    option(
+        "--threads",
+        "N",
+        "Number of threads of the search.",
+        type=click.IntRange(1, 1024),
+        default=MapRequest.threads,
+    ),
+    option("--seed", "N", "Seed of the search.", type=click.IntRange(min=0), default=MapRequest.seed),
 )
 @option_group(
     "Output",
@@ -104,7 +102,6 @@ class _Input:
         "--emit",
         "LAUNCHER",
         f"Format of the file for a launcher: {', '.join(sorted(rank_order_forms()))}.",
-        default="",
         shell_complete=one_of(rank_order_forms),
     ),
     flag("--show", "Draw the traffic matrix before and after, and the ranks on their nodes."),

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mpiric.cli._json import print_json
-from mpiric.cli._options import flag, json_option, option
+from mpiric.cli._options import Group, flag, json_option, option
 from mpiric.cli._terminal import status_line, stderr_console, stdout_console
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.errors import MpiricError
@@ -19,13 +19,7 @@ from mpiric.mpis import find_mpis, packages
 from mpiric.workflows.mpi import Check, check, install, package_named, prefix_named, served_by, stand_in
 
 
-@click.group(
-    invoke_without_command=True,
-    epilog="\b\nExamples:\n"
-    "  mpiric mpi list --check          every MPI library, each tried with two ranks\n"
-    "  mpiric mpi install mpich         install MPICH from PyPI into its own prefix\n"
-    "  export PATH=$(mpiric mpi prefix mpich)/bin:$PATH",
-)
+@click.group(cls=Group, invoke_without_command=True)
 @click.pass_context
 def command(context: click.Context) -> None:
     """List, install or locate MPI libraries."""
@@ -55,7 +49,7 @@ def list_(*, with_check: bool, as_json: bool) -> None:
         stderr_console().print("no MPI library found\nhint: mpiric mpi install mpich")
 
 
-@command.command("install", epilog="\b\nExamples:\n  mpiric mpi install mpich openmpi")
+@command.command("install")
 @click.argument("names", nargs=-1, required=True, metavar="|".join(packages()) + "...")
 @json_option
 def install_(names: tuple[str, ...], *, as_json: bool) -> None:
@@ -81,7 +75,7 @@ def install_(names: tuple[str, ...], *, as_json: bool) -> None:
         )
 
 
-@command.command("prefix", epilog="\b\nExamples:\n  $(mpiric mpi prefix mpich)/bin/mpicc hello.c -o hello")
+@command.command("prefix")
 @click.argument("name")
 @json_option
 def prefix_(name: str, *, as_json: bool) -> None:
@@ -90,12 +84,7 @@ def prefix_(name: str, *, as_json: bool) -> None:
     print(json.dumps({"name": name, "prefix": prefix}) if as_json else prefix)
 
 
-@command.command(
-    "stand-in",
-    epilog="\b\nExamples:\n"
-    "  mpiric mpi stand-in --for mpich --by openmpi-5 /opt/mpi/mpich-by-openmpi\n"
-    "  module use /opt/mpi/mpich-by-openmpi; module load mpich-by-openmpi-5.0.11",
-)
+@command.command("stand-in")
 @option(
     "--for", "family", "ABI", "ABI that the programs were built for: mpich, openmpi, standard.", required=True
 )

@@ -27,20 +27,11 @@ def _hosts(_: click.Context, __: click.Parameter, value: str) -> tuple[str, ...]
     return tuple(hosts_of(value)) if value else ()
 
 
-@cli_command(
-    "nodes",
-    context_settings={"allow_interspersed_args": False},
-    epilog="\b\nExamples:\n"
-    "  mpiric nodes                                  all nodes of the allocation\n"
-    "  mpiric nodes --hosts n1,n2,n3,n4              these hosts\n"
-    "  mpiric nodes --json -- mpirun --hostfile hosts | jq .slow\n"
-    "  mpiric nodes --history --hosts n17            earlier measurements of a node",
-)
+@cli_command("nodes", context_settings={"allow_interspersed_args": False})
 @option(
     "--hosts",
     "LIST",
     "Nodes to measure, as n1,n2 or n[01-16]. [default: the hosts of LAUNCHER, or of the allocation]",
-    default="",
     callback=_hosts,
 )
 @flag("--history", "Show the earlier measurements of each node, and measure nothing.")

@@ -21,16 +21,8 @@ from mpiric.model.amount import size
 from mpiric.model.errors import MpiricError
 from mpiric.workflows.pack.pack import Packed, PackRequest, pack
 
-_EPILOG = """\b
-Examples:
-  mpiric pack -- mpirun -n 2 lmp -in in.lj         writes lmp.pack
-  mpirun -n 64 ./lmp.pack -in in.lj                starts it, at another site under its MPI
-  mpiric pack -- mpirun -n 2 python solve.py       includes the interpreter and its environment
-  mpiric pack --glibc 2.28 -o app.pack --with share/tables -- mpirun -n 2 ./app
-"""
 
-
-@cli_command(epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
+@cli_command(context_settings={"allow_interspersed_args": False})
 @option("--output", "-o", "FILE", "File to write. [default: NAME.pack in this directory]")
 @choice(
     [SQUASHFS, TAR],

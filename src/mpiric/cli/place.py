@@ -42,24 +42,22 @@ from mpiric.report.placement_text import (
 from mpiric.workflows.placement.place import Placed, host_files, place, place_by_measurement, place_rankfile
 from mpiric.workflows.placement.verify import verify
 
-_EPILOG = """\b
-Examples:
-  mpiric place --ranks 8 --threads 4                           on this machine
-  mpiric place --topology node.xml --ranks 64 --bandwidth-bound
-  mpiric place --topology 'pack:2 numa:4 l3:4 core:4 pu:2' --ranks 16 --threads 8 --launcher srun
-  mpiric place --measure --ranks 2                             number of cores that saturate the memory
-  mpiric place --rankfile ranks.txt --launcher srun            translate a rankfile of Open MPI for Slurm
-  mpiric place --verify -- mpirun -n 4 ./app                   check where its threads and memory are
-"""
 _MEASURE = "mpiric place --measure --ranks 1 --json > FILE"
 _KINDS = ("performance", "efficiency", "any")
 
 
-@cli_command("place", epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
+@cli_command("place", context_settings={"allow_interspersed_args": False})
 @option_group(
     "Job",
     option("--ranks", "-n", "N", "Number of ranks of the job.", type=click.IntRange(1, 10_000_000)),
-    option("--threads", "-t", "N", "Number of threads of each rank.", type=click.IntRange(min=0), default=0),
+    option(
+        "--threads",
+        "-t",
+        "N",
+        "Number of threads of each rank. [default: 1, or as many as the policy gives]",
+        type=click.IntRange(min=0),
+        default=0,
+    ),
     option(
         "--nodes",
         "-N",
@@ -68,7 +66,7 @@ _KINDS = ("performance", "efficiency", "any")
         type=click.IntRange(min=0),
         default=0,
     ),
-    option("--hosts", "n[1-4],A,…", "Names of the nodes, for launchers that need them.", default=""),
+    option("--hosts", "n[1-4],A,…", "Names of the nodes, for launchers that need them."),
     option(
         "--memory-mib",
         "MIB",
@@ -76,18 +74,12 @@ _KINDS = ("performance", "efficiency", "any")
         type=click.IntRange(min=0),
         default=0,
     ),
-    choice(
-        ["preferred", "required"], "--huge-pages", "Use huge pages for that memory: preferred, or required."
-    ),
+    choice(["preferred", "required"], "--huge-pages", "Huge pages for --memory-mib: preferred or required."),
 )
 @option_group(
     "Placement",
     option(
-        "--policy",
-        "NAME",
-        f"Placement policy: {', '.join(policies())}.",
-        default="",
-        shell_complete=one_of(policies),
+        "--policy", "NAME", f"Placement policy: {', '.join(policies())}.", shell_complete=one_of(policies)
     ),
     flag("--bandwidth-bound", "Use as many cores of each NUMA domain as its memory bandwidth can serve."),
     option("--bandwidth", "table", "FILE", "Measured bandwidth, as `place --measure --json` prints it."),
@@ -115,7 +107,6 @@ _KINDS = ("performance", "efficiency", "any")
         "source",
         "FILE|SYNTHETIC",
         "Topology of another machine: an XML file of hwloc, or a synthetic description.",
-        default="",
         shell_complete=complete_files,
     ),
     option(
@@ -123,7 +114,6 @@ _KINDS = ("performance", "efficiency", "any")
         "FILE",
         "Take the placement from this rankfile of Open MPI.",
         type=str,
-        default="",
         shell_complete=complete_files,
     ),
     choice(
@@ -136,7 +126,6 @@ _KINDS = ("performance", "efficiency", "any")
         "--launcher",
         "NAME",
         "Print the command line of this launcher only.",
-        default="",
         shell_complete=one_of(placing_launchers),
     ),
     option(
@@ -151,7 +140,7 @@ _KINDS = ("performance", "efficiency", "any")
 @option_group(
     "Check a running command",
     flag("--verify", "verifies", "Run CMD, and report where its threads and its memory are."),
-    flag("--first-touch", "Find memory that one thread placed and other threads use, with --verify."),
+    flag("--first-touch", "With --verify, also report memory that one thread placed and other threads use."),
     option("--limit", "TIME", "Time after which --verify ends CMD.", default="10s"),
 )
 @command_line_or_none
@@ -252,19 +241,18 @@ def _write(placed: Placed, options: dict[str, Any]) -> None:
                 )
             write_whole(options["svg"], placement_svg(placed.plan, placed.title).encode())
         if options["directory"]:
-            _write_files(placed, options["directory"])
+            directory = options["directory"]
+            directory.mkdir(parents=True, exist_ok=True)
+            texts = {
+                name: text for launcher in placed.launchers.values() for name, text in launcher.files.items()
+            }
+            for name, text in {**texts, **host_files(placed)}.items():
+                write_whole(directory / name, text.encode())
+                say(f"wrote {directory / name}")
     except OSError as error:
         raise NoRoomError(
             f"cannot write {error.filename}: {error.strerror}", hint="name another file with --svg or --write"
         ) from error
-
-
-def _write_files(placed: Placed, directory: Path) -> None:
-    directory.mkdir(parents=True, exist_ok=True)
-    texts = {name: text for launcher in placed.launchers.values() for name, text in launcher.files.items()}
-    for name, text in {**texts, **host_files(placed)}.items():
-        write_whole(directory / name, text.encode())
-        say(f"wrote {directory / name}")
 
 
 def _verify(command_line: tuple[str, ...], options: dict[str, Any]) -> int:

@@ -34,15 +34,6 @@ from mpiric.workflows.profile.profile import Profiled, prepare, profile
 from mpiric.workflows.profile.report import write_report
 from mpiric.workflows.profile.request import ProfileRequest, make_directory
 
-_EPILOG = """\b
-Examples:
-  mpiric profile -- mpirun -n 64 ./app in.dat          a summary and an HTML report
-  mpiric profile -o lj --json -- mpirun -n 2 lmp -in in.lj
-  mpiric profile --call-sites -- srun -n 128 ./app
-  mpiric profile --mpi openmpi-5 -- mpiexec -n 4 ./app  under another MPI of any ABI family
-  mpiric profile --submit -o prof -- srun -N 4 -n 512 ./app   as a job, followed to its end
-  mpiric report lj                                     the summary and the report again
-"""
 abi_option = choice(
     [family.value for family in AbiFamily],
     "--abi",
@@ -53,7 +44,7 @@ json_of_run_option = flag(
 )
 
 
-@cli_command(epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
+@cli_command(context_settings={"allow_interspersed_args": False})
 @option_group(
     "Recorded data",
     option("--for", "limit", "TIME", "End the run after this time (90s, 10m) and keep what was recorded."),
@@ -63,8 +54,8 @@ json_of_run_option = flag(
     choice(
         ["levels", "names"],
         "--regions",
-        "Meaning of MPI_Pcontrol for phases: the level is the number of the phase, or levels 1 and -1 "
-        "are followed by the name of the phase.",
+        "How MPI_Pcontrol marks phases: by its level as the number of the phase (levels), or by level 1 or "
+        "-1 with the name of the phase (names).",
     ),
     mpi_option,
     abi_option,

@@ -12,14 +12,7 @@ from mpiric.report.placement_text import verdict_text
 from mpiric.workflows.placement.verify import look
 
 
-@cli_command(
-    "ps",
-    epilog="\b\nExamples:\n"
-    "  mpiric ps               every MPI job on this node\n"
-    "  mpiric ps 4711          the job that process 4711 belongs to or has launched\n"
-    "  mpiric ps 98765         job 98765 of the scheduler\n"
-    "  mpiric ps --json | jq .findings",
-)
+@cli_command("ps")
 @json_option
 @click.argument("which", required=False, default="", metavar="[PID|JOB]")
 def command(*, which: str, as_json: bool) -> None:

@@ -31,18 +31,8 @@ from mpiric.workflows.policies import (
 from mpiric.workflows.profile.load import load, load_two
 from mpiric.workflows.profile.report import write_report
 
-_EPILOG = """\b
-Examples:
-  mpiric report lj                        the summary; writes lj/report.html again
-  mpiric report before after              changes from one record to the other
-  mpiric report lj --csv tables           calls.csv, traffic.csv, ranks.csv, …
-  mpiric report lj --json | jq .p2p
-  mpiric report learned.json              a collective policy: best algorithms and gains
-  mpiric report a.json b.json --export site --html page.html   merged; also in the format of the MPI library
-"""
 
-
-@cli_command(epilog=_EPILOG)
+@cli_command()
 @json_option
 @option("--csv", "csv_directory", "DIR", "Write the tables of a record as CSV files.")
 @option("--html", "page", "FILE", "Write a comparison, or algorithm policies, as a page.")

@@ -36,21 +36,9 @@ _LEARNING, _ORDER = "Collective algorithms", "Order of ranks"  # titles of optio
 _WITHOUT_PREPARATION = (
     "the run continues without it; `mpiric tune --only io -- CMD` finds settings for this site"
 )
-_EPILOG = """\b
-Examples:
-  mpiric run -- mpirun -n 2 lmp -in in.lj                 with the recipe that fits, or safe defaults
-  mpiric run --recipe lj.toml -- mpirun -n 2 lmp -in in.lj
-  mpiric run --mpi intelmpi-2021.19 -- mpiexec -n 4 ./app  under another MPI of any ABI family
-  mpiric run --set binding=core --dry-run -- mpiexec -n 4 ./app
-  mpiric run --explore -- srun -n 128 ./app input.nml      alternate between the recipe and no recipe
-  mpiric run --policy-out learned.json -- mpiexec -n 64 ./app   tune its collectives while it runs
-  mpiric run --policy learned.json -- mpiexec -n 64 ./app       use the learned policy, learn nothing new
-"""
 
 
-@cli_command(
-    epilog=_EPILOG, context_settings={"allow_interspersed_args": False}, help_all=(_LEARNING, _ORDER)
-)
+@cli_command(context_settings={"allow_interspersed_args": False}, help_all=(_LEARNING, _ORDER))
 @option_group(
     "Settings",
     option("--recipe", "FILE", "Recipe to apply. [default: the saved recipe that fits CMD]"),
@@ -138,7 +126,7 @@ def command(command_line: tuple[str, ...], **options: Any) -> int:
         use_recipe=not options["no_recipe"],
         values=values,
         learn_at_most=parse_share(options["learn_at_most"]) if options["learn_at_most"] else "",
-        learn_only=tuple(word for word in (options["learn_only"] or "").split(",") if word),
+        learn_only=tuple(word for word in options["learn_only"].split(",") if word),
         starts=not (options["dry_run"] or options["as_json"]),
         reprove=not options["no_reprove"],
         safe_defaults=not (options["as_is"] or options["explore"]),

@@ -39,16 +39,6 @@ from mpiric.tuning.store import Store, make_directory
 from mpiric.workflows.scale.request import ScaleRequest
 from mpiric.workflows.scale.scale import dry_run, scale
 
-_EPILOG = """\b
-Examples:
-  mpiric scale -- mpirun -n 64 ./app input                 powers of two up to the machine
-  mpiric scale --ranks 1,2,4,8 --predict 16,32 -- mpirun -n 8 ./app input
-  mpiric scale --nodes 1,2,4 --within 24h --length 40h -- srun -N 4 -n 256 ./app input
-  mpiric scale --weak -- mpirun -n 8 ./app -nx '{ranks}'   an input that grows with the ranks
-  mpiric scale --threads 1,2,4 -- mpirun -n 16 ./hybrid    ranks and threads traded for one another
-  mpiric scale --proposal figures -- mpirun -n 64 ./app input
-  mpiric scale --submit --nodes 1,2,4,8 -- srun -N 8 -n 512 ./app input
-"""
 _MOST = 1 << 24
 
 
@@ -63,7 +53,7 @@ def _numbers(_: click.Context, parameter: click.Parameter, value: str | None) ->
     return tuple(dict.fromkeys(numbers))
 
 
-@cli_command(epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
+@cli_command(context_settings={"allow_interspersed_args": False})
 @option_group(
     "Sizes",
     option(
@@ -90,14 +80,13 @@ def _numbers(_: click.Context, parameter: click.Parameter, value: str | None) ->
     option(
         "--mark",
         "MARK",
-        "Step marker, as of `mpiric tune`: allreduce@app+0x48f2, or 'stdout:REGEX' for output lines.",
+        "Step marker, as in `mpiric tune`: allreduce@app+0x48f2, or 'stdout:REGEX' for output lines.",
     ),
     option(
         "--check",
         "check_command",
         "CMD",
         "Judge each run by the exit status of this command, which runs in the directory of the run.",
-        default="",
     ),
     in_place_option,
     flag("--resume", "Continue the interrupted study of this command with the same options."),
@@ -108,9 +97,9 @@ def _numbers(_: click.Context, parameter: click.Parameter, value: str | None) ->
     option(
         "--efficiency",
         "SHARE",
-        "Parallel efficiency that the recommended size has at least.",
+        "Minimum parallel efficiency of the recommended size.",
         type=click.FloatRange(0, 1, min_open=True),
-        default=0.7,
+        default=ScaleRequest.efficiency,
     ),
     option("--within", "TIME", "Deadline of a whole run; the cheapest size that meets it is named."),
     option(
@@ -155,7 +144,7 @@ def command(command_line: tuple[str, ...], store: Path | None, **options: Any) -
             options,
             stdin=stdin,
             store=store,
-            mark=_mark(options["mark"]) if options["mark"] is not None else None,
+            mark=_mark(options["mark"]) if options["mark"] else None,
             budget_s=_duration(options, "budget"),
             within_s=_duration(options, "within") if options["within"] else None,
             length_s=_duration(options, "length") if options["length"] else None,

@@ -26,24 +26,16 @@ from mpiric.model.errors import ExitCode, MpiricError, writing
 from mpiric.schedulers import LayoutRequest, ScriptOptions, batch_schedulers
 from mpiric.workflows.run.script import Script, ScriptRequest, script
 
-_EPILOG = """\b
-Examples:
-  mpiric script --nodes 32 -- ./app input.nml                    a rank on every core
-  mpiric script --nodes 1200 --threads 16 -- ./app               ranks with 16 threads
-  mpiric script --nodes 8 --bandwidth-bound --time 2:00:00 -o job.sh -- ./app
-  mpiric script --ranks 4096 --recipe app.toml -- srun ./app     with the settings of a recipe
-  mpiric script --scheduler pbs --node 2x64 --nodes 4 -- ./app
-  mpiric script --node 2x64x2 --nodes 4 -- ./app                 for another cluster
-"""
 
-
-@cli_command(epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
+@cli_command(context_settings={"allow_interspersed_args": False})
 @option_group(
     "Size",
     option("--nodes", "-N", "N", "Number of nodes of the job.", type=COUNT),
     option("--ranks", "-n", "N", "Number of MPI ranks of the job.", type=COUNT),
     option("--ranks-per-node", "N", "Number of ranks per node. [default: as many as fit]", type=COUNT),
-    option("--threads", "-t", "N", "Number of threads of each rank.", type=COUNT, default=1),
+    option(
+        "--threads", "-t", "N", "Number of threads of each rank.", type=COUNT, default=LayoutRequest.threads
+    ),
     flag(
         "--bandwidth-bound", "Use every second core only, since half of them saturate the memory bandwidth."
     ),
@@ -64,12 +56,10 @@ Examples:
         "--scheduler",
         "Scheduler of the script. [default: the installed scheduler, else slurm]",
     ),
-    option("--partition", "-p", "NAME", "Partition or queue of the job.", default=""),
-    option("--account", "-A", "NAME", "Account or project that is charged.", default=""),
-    option(
-        "--time", "TIME", "Time limit in the scheduler's format; for Slurm: 30, 2:00:00, 1-12.", default=""
-    ),
-    option("--job-name", "-J", "NAME", "Name of the job. [default: the program's name]", default=""),
+    option("--partition", "-p", "NAME", "Partition or queue of the job."),
+    option("--account", "-A", "NAME", "Account or project that is charged."),
+    option("--time", "TIME", "Time limit in the scheduler's format; for Slurm: 30, 2:00:00, 1-12."),
+    option("--job-name", "-J", "NAME", "Name of the job. [default: the program's name]"),
     option(
         "--directive",
         "directives",
@@ -80,18 +70,12 @@ Examples:
     option(
         "--setup", "LINE", "Line of shell code before the launch, such as 'module load x'.", multiple=True
     ),
-    option(
-        "--shebang",
-        "LINE",
-        "First line of the script: '#!/bin/bash -l', or zsh, csh, fish, python.",
-        default="",
-    ),
+    option("--shebang", "LINE", "First line of the script: '#!/bin/bash -l', or zsh, csh, fish, python."),
     option(
         "--mpi",
         "TYPE",
         "Process manager of srun and flux run: pmi2 (MPICH, Intel MPI) or pmix (Open MPI). [default: "
         "the process manager of the program's MPI library]",
-        default="",
     ),
     option("--defaults", "FILE", "File with the defaults of the site. [default: $MPIRIC_SITE]"),
     option("--recipe", "FILE", "Include the settings of this recipe."),

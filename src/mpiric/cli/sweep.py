@@ -38,16 +38,6 @@ from mpiric.workflows.sweep.log import forget, keep_options, kept_options, make_
 from mpiric.workflows.sweep.plan import COLLECTIVES, GROUPS, USUAL, SweepPlan, SweepRequest, prepare
 from mpiric.workflows.sweep.sweep import SITE_HINT, Swept, for_site, sweep, work_on_array
 
-_EPILOG = """\b
-Examples:
-  mpiric sweep -o tuned -- mpiexec -n 8
-  mpiric sweep --dry-run -- mpirun --host n1:64,n2:64 -n 128       print the cost in core-hours
-  mpiric sweep --collectives allreduce,bcast --sizes 8:1M -- mpiexec -n 256
-  mpiric sweep --profile lj -o lj-tuned -- mpiexec -n 8             only the calls of that program
-  mpiric sweep --submit --sbatch='-N 4' -o tuned -- mpiexec -n 512  as a job, followed to its end
-  mpiric sweep --submit --array 8 --sbatch='-N 4' -o tuned -- mpiexec -n 512   by eight jobs
-  mpiric sweep --site -o tuned -- mpiexec -n 128                    for the `mpiric run` of all users
-"""
 _NOT_KEPT = set("submit resume directory round_number launch_line site as_json dry_run".split())
 _BUDGET_S = 3600.0  # time of a job without --budget; options of --sbatch take precedence
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
@@ -57,15 +47,14 @@ def _list(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str
     return tuple(part for part in (value or "").split(",") if part)
 
 
-@cli_command(epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
+@cli_command(context_settings={"allow_interspersed_args": False})
 @option_group(
     "Measurements",
     option(
         "--collectives",
         "NAME,…",
-        "Collectives or groups of them: usual, nonblocking, all. [default: usual; with --profile, "
-        f"the recorded ones] usual: {', '.join(USUAL)}. nonblocking: iallreduce and its like, from start "
-        "to completion.",
+        f"Collectives to measure, or groups of them: usual ({', '.join(USUAL)}), nonblocking (iallreduce and "
+        "the like, from start to completion) or all. [default: usual; with --profile, the recorded ones]",
         callback=_list,
         shell_complete=list_of(lambda: (*GROUPS, *COLLECTIVES)),
     ),
@@ -90,9 +79,9 @@ def _list(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str
     option(
         "--seconds",
         "S",
-        "Seconds of measuring for each algorithm and size.",
+        "Measuring time for each algorithm and size, in seconds.",
         type=click.FloatRange(min=1e-4),
-        default=0.05,
+        default=SweepRequest.seconds,
     ),
     flag(
         "--resume",
@@ -129,7 +118,7 @@ def command(launch_line: tuple[str, ...], as_json: bool, dry_run: bool, **option
     is uncertain which algorithm is best, not the whole grid of sizes and algorithms.
     """
     if options["resume"]:
-        options = _with_earlier_options(launch_line, options)
+        options = recall_options(kept_options(options["directory"]), launch_line, options, _NOT_KEPT)
     refuse_unsubmitted(options)
     if options["submit"] and not dry_run:
         return _submitted(launch_line, options)
@@ -154,14 +143,6 @@ def command(launch_line: tuple[str, ...], as_json: bool, dry_run: bool, **option
         swept.sentences += for_site(swept.learned, swept.exported.policy, site, host)
     _report(swept, plan, console, as_json=as_json)
     return 0
-
-
-def _with_earlier_options(line: tuple[str, ...], options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of this call, completed by the options of the sweep that it resumes."""
-    context, stored = click.get_current_context(), kept_options(options["directory"])
-    of_job = () if options["submit"] else ("job_options", "array", "slice_time")
-    recalled = recall_options(context, stored, line, {*_NOT_KEPT, *of_job})
-    return {name: recalled[name] for name in options}
 
 
 def _swept(plan: SweepPlan, round_number: int | None, host: LocalHost, say: Say, tell: Say) -> Swept | None:

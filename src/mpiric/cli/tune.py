@@ -57,25 +57,8 @@ from mpiric.workflows.tune.state import TuneRequest
 from mpiric.workflows.tune.tune import dry_run as lines_of_dry_run
 from mpiric.workflows.tune.tune import tune
 
-_EPILOG = """\b
-Examples:
-  mpiric tune -- mpirun -n 2 lmp -in in.lj
-  mpiric tune --budget 30m --check './verify.sh' -- srun -n 128 ./app input.nml
-  mpiric tune --only transport,collectives -- mpiexec -n 64 ./solver
-  mpiric tune --objective 'output:Performance: (.*) ns/day' --maximise -- mpirun -n 8 gmx_mpi mdrun
-  mpiric tune --only io --objective io -- mpirun -n 64 ./app input.nml   file layout and I/O
-  mpiric tune --param NB=64,128,256 -- mpirun -n 4 ./app --block {NB}
-  mpiric tune --site -- mpirun -n 2 IMB-MPI1 PingPong   defaults for all programs of a site
-  mpiric tune --resume -- mpirun -n 2 lmp -in in.lj      after Ctrl-C or a crash
-  mpiric tune --submit --sbatch='-p normal -t 1:00:00' -- srun -N 4 -n 64 ./app   as a job
-  mpiric tune --submit --resume -- srun -N 4 -n 64 ./app                          follow the job again
-  mpiric tune --submit --array 16%4 -- srun -N 4 -n 64 ./app   in short jobs, four at a time
-"""
-
-
 _NOT_KEPT = set("submit resume store into round_number command_line mpi_label as_json dry_run".split())
 _SETTINGS, _CRITERIA, _LONG, _FILES = "More settings", "Comparison and proof", "Long programs", "Files"
-_OF_SUBMISSION = ("job_options", "array", "slice_time")
 
 
 def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
@@ -84,7 +67,6 @@ def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
 
 
 @cli_command(
-    epilog=_EPILOG,
     context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False},
     help_all=(_SETTINGS, _CRITERIA, _LONG, _FILES, BATCH_JOBS),
 )
@@ -95,8 +77,8 @@ def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
     choice(
         [*EFFORTS],
         "--effort",
-        "Number of runs to spend on small gains; with thorough, the contribution of each setting is "
-        "proved instead of estimated.",
+        "Effort for small gains; thorough also proves the contribution of each setting instead of estimating "
+        "it.",
         default="normal",
     ),
     flag("--resume", "Continue the interrupted tune of this command, by default with its options."),
@@ -144,7 +126,6 @@ def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
         "CMD",
         "Command that accepts the results of a run with status 0 and rejects them otherwise. It runs in "
         "the directory of the run; $MPIRIC_STDOUT and $MPIRIC_ORIGINAL_STDOUT name the outputs.",
-        default="",
     ),
 )
 @option_group(
@@ -178,7 +159,6 @@ def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
         "--ignore-lines",
         "REGEX",
         "Do not compare lines of output and text files that match this regular expression.",
-        default="",
     ),
     confidence_option,
     minimum_effect_option,
@@ -242,7 +222,9 @@ def command(command_line: tuple[str, ...], as_json: bool, dry_run: bool, **optio
     The result is a recipe for `mpiric run`, and the exact command and environment to use without mpiric.
     """
     if options["resume"]:
-        options = _with_earlier_options(command_line, options)
+        submitted = options["submit"]
+        stored = options_of_tune(command_line, str(Path.cwd()), options["store"], submitted=submitted)
+        options = recall_options(stored, command_line, options, _NOT_KEPT)
     refuse_unsubmitted(options)
     with piped_input(command_line) as stdin:
         request = _under(_request(command_line, stdin, options), options)
@@ -260,14 +242,6 @@ def command(command_line: tuple[str, ...], as_json: bool, dry_run: bool, **optio
     else:
         print_tuned(tuned, stdout_console(width=None))
     return int(ExitCode.INTERRUPTED) if tuned.interrupted else 0
-
-
-def _with_earlier_options(line: tuple[str, ...], options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of this call, completed by the options of the tune that it resumes."""
-    stored = options_of_tune(line, str(Path.cwd()), options["store"], submitted=options["submit"])
-    of_job = () if options["submit"] else _OF_SUBMISSION
-    recalled = recall_options(click.get_current_context(), stored, line, {*_NOT_KEPT, *of_job})
-    return {name: recalled[name] for name in options}
 
 
 def _tuned(request: TuneRequest, round_number: int | None, progress: Progress) -> Tuned | None:
@@ -295,12 +269,12 @@ def _request(command_line: tuple[str, ...], stdin: str, options: dict[str, Any])
         objective=parse_objective(options["objective"], maximise=options["maximise"]),
         ignore_lines=check_pattern(options["ignore_lines"]),
         compare_output=not (options["no_check"] or options["check_command"]),
-        io_budget=check_io_budget(options["io_budget"] or ""),
+        io_budget=check_io_budget(options["io_budget"]),
         allowed=request_of(Allowed, options),
         rule=request_of(StoppingRule, options),
         effort=EFFORTS[options["effort"]],
         advised=advised_knobs(options["advice"]) if options["advice"] else (),
-        mark=parse_mark(options["mark"]) if options["mark"] is not None else None,
+        mark=parse_mark(options["mark"]) if options["mark"] else None,
         after_s=parse_duration(options["after"]) if options["after"] else 0.0,
         length_s=parse_duration(options["length"]) if options["length"] else None,
         finish=options["finish"] or options["reference"] is not None,

@@ -22,14 +22,10 @@ from mpiric.workflows.build.verify import verify
 _WIDTH = 120  # width of a table that goes to a file
 
 
-@cli_command(
-    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
-    epilog="\b\nExamples:\n  mpiric verify ./lmp --args '-in in.lj'\n"
-    "  mpiric verify --ranks 4 --hosts n1,n2 --network eth0 --network ib0 ./cg.A",
-)
+@cli_command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @option("--ranks", "N", "Number of ranks of each run.", default=2)
 @option("--network", "interfaces", "NAME", "Network interface to try.", multiple=True, default=("lo",))
-@option("--hosts", "n1,n2,…", "Hosts of the ranks for the runs over each --network.", default="")
+@option("--hosts", "n1,n2,…", "Hosts of the ranks for the runs over each --network.")
 @option(
     "--cpu", "cpus", "NAME", "CPU type to try, as QEMU names it. [default: all that QEMU has]", multiple=True
 )

@@ -51,7 +51,6 @@ class Host(Protocol):
     @property
     def environ(self) -> Mapping[str, str]:
         """Return the environment of mpiric."""
-        ...
 
     def run(
         self,
@@ -67,7 +66,6 @@ class Host(Protocol):
         commands with arguments of the user run in ``HERE``. In both cases empty entries of search paths,
         which mean the working directory, are removed.
         """
-        ...
 
     def run_cached(
         self,
@@ -83,27 +81,21 @@ class Host(Protocol):
 
         ``identity`` replaces argv and environment if the result does not depend on them.
         """
-        ...
 
     def read_text(self, path: str) -> str | None:
         """Return the content of a text file (undecodable bytes replaced), None if it is unreadable."""
-        ...
 
     def list_dir(self, path: str) -> tuple[str, ...]:
         """Return the names in a directory, sorted; empty if it is unreadable."""
-        ...
 
     def is_file(self, path: str) -> bool:
         """Return whether the path is a regular file or a link to one."""
-        ...
 
     def is_executable(self, path: str) -> bool:
         """Return whether the path is an executable file."""
-        ...
 
     def real_path(self, path: str) -> str:
         """Return the path with all links resolved."""
-        ...
 
     def which(self, name: str, *, by_shell: bool = False) -> str | None:
         """Return the absolute path of a command on PATH; links are not resolved.
@@ -111,24 +103,19 @@ class Host(Protocol):
         For a word of the user's command (``by_shell``) an empty entry of PATH means the working directory,
         as in a shell; for a command of mpiric it is ignored.
         """
-        ...
 
     @property
     def python(self) -> str:
         """Return the path of mpiric's Python interpreter, for short helper processes."""
-        ...
 
     def space(self, path: str) -> Space | None:
         """Return the size and free space of the file system that contains ``path``, None if unknown."""
-        ...
 
     def attribute(self, path: str, name: str) -> bytes | None:
         """Return the value of an extended attribute, None if it is missing or unreadable."""
-        ...
 
     def addresses(self) -> Mapping[str, tuple[str, ...]]:
         """Return the IP addresses of each network interface."""
-        ...
 
     def topology_xml(self, source: str = "", libraries: Sequence[str] = ()) -> str | None:
         """Return hwloc's XML of this machine, or of ``source``: XML text or a synthetic description.
@@ -136,16 +123,12 @@ class Host(Protocol):
         ``libraries`` are additional paths of libhwloc. The result is None without libhwloc or if it rejects
         the source.
         """
-        ...
 
     def elf(self, path: str) -> Elf | None:
         """Return the facts of an ELF file, None for any other file."""
-        ...
 
     def exported_symbols(self, path: str) -> frozenset[str]:
         """Return the names that a shared object exports; empty if it is unreadable."""
-        ...
 
     def imported_symbols(self, path: str) -> frozenset[str]:
         """Return the names that an executable or shared object imports; empty if it is unreadable."""
-        ...

@@ -29,12 +29,12 @@ class DefaultRule:
 
 
 def _ranks_exceed_cpus(situation: Situation, _threads: int) -> bool:
-    """A limit of the CPU time does not count: a rank that yields a CPU of its own continues at once."""
+    """Compare ranks with CPUs, not with a limit of CPU time: a rank with its own CPU continues at once."""
     return situation.ranks_per_node > len(situation.machine.usable_pus)
 
 
 def _others_would_start(situation: Situation, threads: int) -> bool:
-    """Libraries start a thread for each CPU that a rank may use."""
+    """Return whether libraries would start another number of threads: one for each CPU of the rank."""
     return threads != len(situation.machine.usable_pus)
 
 

@@ -72,10 +72,6 @@ def _consider_malloc(situation: Situation) -> Skip | Try:
     return Try(tuple(values), 0.85, because, ("keep-memory",))
 
 
-def _set_malloc(value: str, situation: Situation) -> Spelling | None:
-    return _GLIBC_SETTINGS[value] if situation.glibc_version else None
-
-
 def _consider_allocator(situation: Situation) -> Skip | Try:
     installed = {name for name, _ in situation.machine.preloads}
     values = tuple(name for name in _ALLOCATORS if name in installed)
@@ -107,7 +103,7 @@ KNOBS = (
         "malloc",
         Choice(tuple(_GLIBC_SETTINGS)),
         _consider_malloc,
-        settings=_set_malloc,
+        settings=lambda value, situation: _GLIBC_SETTINGS[value] if situation.glibc_version else None,
         idle_beside=beside_another_allocator,
     ),
     knob("allocator", Choice(_ALLOCATORS), _consider_allocator, settings=_set_allocator),

@@ -154,10 +154,6 @@ class VariableList:
     extended: Callable[[Job, Mapping[str, str | None]], Job]  # job with more variables; None passes one on
 
 
-def _one_facet(option: LaunchOption) -> tuple[Facet, ...]:
-    return ((option.meaning, option.values),)
-
-
 @dataclass(frozen=True)
 class Dialect:
     """A launcher: identity, options, and pure functions.
@@ -176,7 +172,8 @@ class Dialect:
     spellings: Mapping[str, Speller] = field(default_factory=dict)  # knob → (situation, value) → spelling
     spellings_of_carried: Mapping[str, Speller] = field(default_factory=dict)  # spellings of kept defaults
     merge: Callable[[Meaning, str, str], str | None] = placement_above
-    facets: Callable[[LaunchOption], tuple[Facet, ...]] = _one_facet  # option → its meanings
+    # Option → its meanings.
+    facets: Callable[[LaunchOption], tuple[Facet, ...]] = lambda option: ((option.meaning, option.values),)
     neutral: bool = False  # True if it serves all MPI libraries and is recognised by its name alone
     travels: Words = ()  # prefixes of variables that the launcher passes to all nodes by default
     travel_list: str = ""  # variable that lists further ones to pass, separated by semicolons

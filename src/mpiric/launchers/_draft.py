@@ -27,14 +27,8 @@ class Draft:
 
     def launch(self) -> Launch:
         """Return the finished Launch."""
-        argv = [*self.job.prefix, *self.job.launcher_words]
-        for number, segment in enumerate(self.job.segments):
-            if number:
-                argv.append(":")
-            argv.extend(token for option in segment.options for token in option.tokens)
-            argv.extend(segment.program)
         return Launch(
-            argv=tuple(argv),
+            argv=(*self.job.prefix, *self.job.launcher_words, *self.job.after_launcher),
             working_directory=self.job.working_directory,
             environment=self.environment,
             unset=self.unset,

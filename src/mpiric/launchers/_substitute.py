@@ -11,16 +11,6 @@ from mpiric.model.job import Job, Segment
 from mpiric.model.parameter import PARAMETER, substitute
 
 
-def _tokens(job: Job) -> tuple[str, ...]:
-    """Return the arguments of a job in the order of the command line."""
-    tokens = [*job.prefix, *job.launcher_words]
-    for number, segment in enumerate(job.segments):
-        tokens += [":"] if number else []
-        tokens += [token for option in segment.options for token in option.tokens]
-        tokens += segment.program
-    return tuple(tokens)
-
-
 def with_parameters(job: Job, values: Mapping[str, str]) -> Job:
     """Return the job with ``{NAME}`` replaced in its arguments; it keeps the command as the user wrote it.
 
@@ -35,7 +25,7 @@ def with_parameters(job: Job, values: Mapping[str, str]) -> Job:
                 f"the command does not contain {name}",
                 hint=f"write {name} in the place of the argument, as for `mpiric tune --param`",
             )
-    if _tokens(job) != job.argv:
+    if (*job.prefix, *job.launcher_words, *job.after_launcher) != job.argv:
         raise MismatchError(
             "parameters cannot be replaced in a launch whose programs are listed in a file",
             hint="write the programs on the launch line, separated by ':'",

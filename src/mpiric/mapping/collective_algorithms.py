@@ -107,6 +107,7 @@ def all_pairs(ranks: int, bytes_: float | Weights) -> CallTraffic:
 
 
 Algorithm = Callable[[int, float], CallTraffic]  # ranks, bytes
+Parents = Callable[[int], Numbers]  # number of ranks → parent of each rank in a tree
 
 
 def _steps(ranks: int) -> int:
@@ -133,16 +134,42 @@ def _gather_doubling(ranks: int, size: float) -> CallTraffic:
     return exchanges(ranks, [size * 2**step for step in range(_steps(ranks))], size * ranks / 2)
 
 
-def _tree_down(ranks: int, size: float) -> CallTraffic:
-    return to_children(ranks, binomial_parents(ranks), size)
+def _down(parents: Parents) -> Algorithm:
+    """Return the algorithm that sends all bytes down a tree."""
+    return lambda ranks, size: to_children(ranks, parents(ranks), size)
 
 
-def _tree_up(ranks: int, size: float) -> CallTraffic:
-    return to_parents(ranks, binomial_parents(ranks), size)
+def _up(parents: Parents) -> Algorithm:
+    """Return the algorithm that sends all bytes up a tree."""
+    return lambda ranks, size: to_parents(ranks, parents(ranks), size)
 
 
-def _tree_up_and_down(ranks: int, size: float) -> CallTraffic:
-    return joined((_tree_up(ranks, size), _tree_down(ranks, size)))
+def _in_turn(*algorithms: Algorithm, with_parts: bool = False) -> Algorithm:
+    """Return the algorithms one after the other, of which each may handle one part per rank."""
+    return lambda ranks, size: joined(
+        [algorithm(ranks, size / ranks if with_parts else size) for algorithm in algorithms]
+    )
+
+
+def _binary_parents(ranks: int) -> Numbers:
+    parents: Numbers = np.maximum(np.arange(ranks) - 1, 0) // 2
+    return parents
+
+
+def _chain_parents(ranks: int) -> Numbers:
+    return np.maximum(np.arange(ranks) - 1, 0)
+
+
+def _root(ranks: int) -> Numbers:
+    return np.zeros(ranks, dtype=np.int64)
+
+
+_tree_down, _tree_up = _down(binomial_parents), _up(binomial_parents)
+_binary_down, _binary_up = _down(_binary_parents), _up(_binary_parents)
+_chain_down, _chain_up = _down(_chain_parents), _up(_chain_parents)
+_from_root, _to_root = _down(_root), _up(_root)
+_tree_up_and_down = _in_turn(_tree_up, _tree_down)
+_to_root_and_back = _in_turn(_to_root, _from_root)
 
 
 def _scatter(ranks: int, size: float) -> CallTraffic:
@@ -151,38 +178,6 @@ def _scatter(ranks: int, size: float) -> CallTraffic:
 
 def _gather(ranks: int, size: float) -> CallTraffic:
     return to_parents(ranks, binomial_parents(ranks), size * binomial_subtrees(ranks))
-
-
-def _binary_parents(ranks: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    return np.maximum(np.arange(ranks) - 1, 0) // 2
-
-
-def _binary_down(ranks: int, size: float) -> CallTraffic:
-    return to_children(ranks, _binary_parents(ranks), size)
-
-
-def _binary_up(ranks: int, size: float) -> CallTraffic:
-    return to_parents(ranks, _binary_parents(ranks), size)
-
-
-def _chain_down(ranks: int, size: float) -> CallTraffic:
-    return to_children(ranks, np.maximum(np.arange(ranks) - 1, 0), size)
-
-
-def _chain_up(ranks: int, size: float) -> CallTraffic:
-    return to_parents(ranks, np.maximum(np.arange(ranks) - 1, 0), size)
-
-
-def _from_root(ranks: int, size: float) -> CallTraffic:
-    return to_children(ranks, np.zeros(ranks, dtype=np.int64), size)
-
-
-def _to_root(ranks: int, size: float) -> CallTraffic:
-    return to_parents(ranks, np.zeros(ranks, dtype=np.int64), size)
-
-
-def _to_root_and_back(ranks: int, size: float) -> CallTraffic:
-    return joined((_to_root(ranks, size), _from_root(ranks, size)))
 
 
 def _ring_reduction(ranks: int, size: float) -> CallTraffic:
@@ -197,12 +192,8 @@ def _ring_gather(ranks: int, size: float) -> CallTraffic:
     return along_ring(ranks, (ranks - 1) * size)
 
 
-def _scatter_then_doubling(ranks: int, size: float) -> CallTraffic:
-    return joined((_scatter(ranks, size / ranks), _gather_doubling(ranks, size / ranks)))
-
-
-def _scatter_then_ring(ranks: int, size: float) -> CallTraffic:
-    return joined((_scatter(ranks, size / ranks), _ring_gather(ranks, size / ranks)))
+_scatter_then_doubling = _in_turn(_scatter, _gather_doubling, with_parts=True)
+_scatter_then_ring = _in_turn(_scatter, _ring_gather, with_parts=True)
 
 
 def _halving_then_gather(ranks: int, size: float) -> CallTraffic:

@@ -38,7 +38,7 @@ class GlobalLinks:
 
     @property
     def speeds(self) -> Weights:
-        """Relative speeds of all links: 1 inside groups, an equal share between groups."""
+        """Return the relative speeds of all links: 1 inside groups, an equal share between groups."""
         lanes = max(1.0, self.group_nodes / max(self.groups - 1, 1))
         return np.concatenate((np.ones(self.first), np.full(self.groups * self.groups, lanes)))
 

@@ -240,7 +240,7 @@ def read_metis(text: bytes, name: str) -> RankGraph:
     if size > MOST_RANKS or len(counts) < size or counts[size:].any():
         lines = int(np.flatnonzero(counts)[-1]) + 1 if counts.any() else 0
         raise MpiricError(
-            f"{name}: {size} verticesbut {lines} lines of neighbours", hint="one line per vertex"
+            f"{name}: {size} vertices, but {lines} lines of neighbours", hint="one line per vertex"
         )
     rows = _Rows(values[len(head) :], counts[:size], name, _format(head, name))
     graph = graph_of(size, rows.sources, rows.targets, rows.weights, rows.vertex_weights)

@@ -112,6 +112,16 @@ class Job:
         return self.template or self.argv
 
     @property
+    def after_launcher(self) -> tuple[str, ...]:
+        """Return the arguments behind the launcher, in the order of the command line."""
+        arguments: list[str] = []
+        for number, segment in enumerate(self.segments):
+            arguments += [":"] if number else []
+            arguments += [token for option in segment.options for token in option.tokens]
+            arguments += segment.program
+        return tuple(arguments)
+
+    @property
     def program(self) -> tuple[str, ...]:
         """Return the argv of the first segment's program; or else the file that lists the programs."""
         first = self.segments[0]

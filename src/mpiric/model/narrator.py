@@ -11,19 +11,15 @@ class Narrator(Protocol):
 
     def phase(self, title: str) -> None:
         """Report the start of a new part of the work."""
-        ...
 
     def say(self, text: str) -> None:
         """Report a line that stays on the screen."""
-        ...
 
     def found(self, finding: Finding) -> None:
         """Report a finding immediately."""
-        ...
 
     def trial(self, trial: Trial, best: float | None, remaining_s: float) -> None:
         """Report the end of a trial; ``best`` is the best objective of the search so far."""
-        ...
 
 
 class Silence:

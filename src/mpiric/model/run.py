@@ -1,4 +1,4 @@
-"""Run: request of a plan, with its time limit. Plan: generator that yields runs, receives trials and returns a result."""
+"""Run: request of a plan, with its time limit. Trial: its judged result. Plan: generator of runs."""
 
 from collections.abc import Generator
 from typing import TypeVar

@@ -104,7 +104,9 @@ def mpi_calls(host: Host, files: Iterable[str]) -> frozenset[str]:
         names |= imported
         if any(name.startswith(("_ZN3MPI", "_ZNK3MPI")) for name in imported):
             for binding in (name for name in elf.needed if "cxx" in name):
-                names |= host.imported_symbols(_resolved(host, binding, path, elf, _cache(host)))
+                names |= host.imported_symbols(
+                    _resolved(host, binding, path, elf, dict(reversed(linker_cache(host))))
+                )
     return frozenset(_FORM.sub("", name.lower()) for name in names if _CALL.match(name))
 
 
@@ -133,10 +135,6 @@ def _users(host: Host, files: Iterable[str]) -> Iterator[tuple[str, Elf]]:
             is_mpi = elf.soname and family_of_soname(elf.soname) is not None
             if not is_mpi and any(family_of_soname(needed) is not None for needed in elf.needed):
                 yield path, elf
-
-
-def _cache(host: Host) -> dict[str, str]:
-    return dict(reversed(linker_cache(host)))
 
 
 def _walk(

@@ -7,7 +7,6 @@ A rule holds if all its conditions hold; a condition compares a derived number w
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
 
 from mpiric.host.packaged import packaged_names, packaged_table
 from mpiric.model.amount import Condition, parse_condition, quote
@@ -28,40 +27,29 @@ class Rule:
     evidence: str
     fix: str
     source: str
-    gain: str  # number that is an upper bound of the saving; "" if unknown
-    expected: str  # number that a model estimates for it; "" without a model
-    basis: str  # description of the model
-    knobs: tuple[str, ...]
     only: str  # argument of --only in the command: knobs or families
-    apply: str  # KNOB=VALUE to try at once; "" if none
-    command: str  # command that shows more if no knob acts
-    effect_of: tuple[str, ...]  # rules whose findings cause this one
+    gain: str = ""  # number that is an upper bound of the saving; "" if unknown
+    expected: str = ""  # number that a model estimates for it; "" without a model
+    basis: str = ""  # description of the model
+    knobs: tuple[str, ...] = ()
+    apply: str = ""  # KNOB=VALUE to try at once; "" if none
+    command: str = ""  # command that shows more if no knob acts
+    effect_of: tuple[str, ...] = ()  # rules whose findings cause this one
 
 
 @lru_cache
 def rules() -> tuple[Rule, ...]:
     """Return all rules from the files of `advice/`, in file order."""
     tables = (packaged_table(f"profile/advice/{name}") for name in packaged_names("profile/advice"))
-    return tuple(_rule(row) for table in tables for row in table["rule"])
+    return tuple(_rule(**row) for table in tables for row in table["rule"])
 
 
-def _rule(row: Mapping[str, Any]) -> Rule:
-    return Rule(
-        id=row["id"],
-        when=tuple(map(parse_condition, row["when"])),
-        says=row["says"],
-        evidence=row["evidence"],
-        fix=row["fix"],
-        source=row["source"],
-        gain=row.get("gain", ""),
-        expected=row.get("expected", ""),
-        basis=row.get("basis", ""),
-        knobs=tuple(row.get("knobs", ())),
-        only=row.get("only", ",".join(row.get("knobs", ()))),
-        apply=row.get("apply", ""),
-        command=row.get("command", ""),
-        effect_of=tuple(row.get("effect_of", ())),
-    )
+def _rule(
+    *, when: Sequence[str], knobs: Sequence[str] = (), effect_of: Sequence[str] = (), **texts: str
+) -> Rule:
+    texts.setdefault("only", ",".join(knobs))
+    conditions = tuple(map(parse_condition, when))
+    return Rule(when=conditions, knobs=tuple(knobs), effect_of=tuple(effect_of), **texts)
 
 
 def advise(profile: Profile) -> tuple[Advice, ...]:

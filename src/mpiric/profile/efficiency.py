@@ -54,11 +54,11 @@ class Waiting:
 
     @property
     def method(self) -> str:
-        """A sentence for the report."""
+        """Return the sentence on the method for the report."""
         return MEASURED if self._measured else ESTIMATED
 
     def waited_s(self, rank: RankRecord, cell: CallCell) -> float:
-        """Seconds waited in the calls of one cell, with the barrier before it."""
+        """Return the seconds waited in the calls of one cell, including the barrier before it."""
         if self._classes.get(cell.function) == "collective":
             if self._measured:
                 return cell.waited_s

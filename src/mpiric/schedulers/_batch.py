@@ -227,8 +227,6 @@ class BatchScheduler(Scheduler):
         names = (name for name in host.environ if self.own_variables and name.startswith(self.own_variables))
         return {name: None for name in names if name not in self.kept_variables}
 
-    # How the declarations above are used.
-
     def submit(
         self, host: Host, script: str, settings: SubmitSettings, patience: Patience | None = None
     ) -> str:

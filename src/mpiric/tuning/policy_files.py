@@ -1,4 +1,4 @@
-"""Files of policies: learned ones in JSON, and the flat text that the runtime reads. All fields are checked."""
+"""Files of policies, checked: learned ones in JSON, and the flat text that the runtime reads."""
 
 import json
 import re

@@ -29,7 +29,7 @@ class Client:
     environment: Mapping[str, str]  # PATH contains `lfs`
 
     def fault(self, lines: str) -> None:
-        """Bring faults about; none with no lines. See faults.hpp."""
+        """Inject faults, a line each (see faults.hpp); no lines end all faults."""
         (self.state / "faults").write_text(lines)
 
 
@@ -60,7 +60,7 @@ def lustre_calls(library: Path) -> Path:
 
 @contextmanager
 def client(program: Path, state: Path, mount: Path, *settings: str) -> Iterator[Client]:
-    """Mount it for one host as long as the context lasts; ``settings`` as in servers.hpp (`targets=8`)."""
+    """Mount the file system for one host during the context; ``settings`` as in servers.hpp (`targets=8`)."""
     for directory in (state, mount):
         directory.mkdir(parents=True, exist_ok=True)
     outside = mount.stat().st_dev

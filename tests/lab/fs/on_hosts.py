@@ -16,7 +16,7 @@ _PATIENCE_S = 10.0
 def mounted_on(
     directory: Path, hosts: Sequence[str], program: Path, state: Path, mount: Path, *settings: str
 ) -> Iterator[None]:
-    """Mount it on these hosts of the cluster in ``directory`` for the duration of the context.
+    """Mount the file system on some hosts in ``directory`` during the context.
 
     ``state`` and ``mount`` are in a directory that the hosts share; ``settings`` are passed to `client`.
     """

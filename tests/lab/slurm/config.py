@@ -28,7 +28,7 @@ class SlurmPlan:
 
 
 def phantoms(text: str) -> Phantoms:
-    """``betzy:1200:Sockets=2 CoresPerSocket=64``."""
+    """Parse ``betzy:1200:Sockets=2 CoresPerSocket=64``."""
     partition, _, remaining = text.partition(":")
     count, _, geometry = remaining.partition(":")
     if not (partition.isalnum() and count.isdigit() and int(count) > 0 and geometry):
@@ -79,7 +79,7 @@ def slurm_conf(hosts: Sequence[str], plan: SlurmPlan, geometry: str, directory: 
 
 
 def features(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """``n1,n2=fast,ib``: these hosts have these features."""
+    """Parse ``n1,n2=fast,ib``: hosts and their features."""
     parts = [text.partition("=") for text in texts]
     if not all(hosts and equals and names for hosts, equals, names in parts):
         raise LabError("features are written like n1,n2=fast,ib", hint="--features n1,n2=fast,ib")

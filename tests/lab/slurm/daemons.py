@@ -1,4 +1,4 @@
-"""Slurm's daemons: started, stopped, waited for."""
+"""Start, stop and wait for Slurm's daemons."""
 
 import os
 import subprocess
@@ -61,7 +61,7 @@ def start(directory: Path, *expected: str) -> None:
 
 
 def down(directory: Path) -> None:
-    """Stop all of it and forget jobs and configuration."""
+    """Stop all daemons, and remove jobs and configuration."""
     for host in read_record(directory).plan.hosts:
         stop(directory, host, ("slurmd", "slurmctld", "munged"))
         cluster.run(directory, host, ["rm", "-rf", "/var/spool/slurmctld", "/var/spool/slurmd", "/run/munge"])

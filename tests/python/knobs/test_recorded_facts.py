@@ -40,7 +40,7 @@ def recorded(label: str) -> Situation:
 
 
 def answers(case: Situation) -> Iterator[str]:
-    """A line for each knob: its values, prior and reason, or why it is skipped."""
+    """Return a line for each knob: its values, prior and reason, or the reason why it is skipped."""
     for name, knob in all_knobs().items():
         answer = consider(knob, case)
         if isinstance(answer, Skip):

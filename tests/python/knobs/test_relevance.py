@@ -71,7 +71,7 @@ def distinct_of(name, case, *, is_set=False):
 
 @pytest.fixture(scope="module")
 def numbers():
-    """Names of all numbers that a record gives."""
+    """Return the names of all numbers of a record."""
     kinds = {"MPI_Send": "send", "MPI_Allreduce": "collective", "MPI_File_write": "file"}
     cells = (cell("MPI_Send", 1, 8, 0.1), cell("MPI_Allreduce", 1, 8, 0.1), cell("MPI_File_write", 1, 8, 0.1))
     rank_record = replace(record(rank(0, 1.0, *cells), rank(1, 1.0, *cells)), function_classes=kinds)

@@ -1,4 +1,4 @@
-"""Settings without effect leave the best configuration before it is proved."""
+"""Removal of settings without effect from the best configuration before its proof."""
 
 from tests.support.scripted_lab import answering, run_points
 

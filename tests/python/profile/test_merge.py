@@ -1,4 +1,4 @@
-"""Parts that ranks left become one file that says the same."""
+"""Merging of the parts of ranks into one file with the same content."""
 
 import lzma
 from pathlib import Path

@@ -72,8 +72,8 @@ def test_contradictory_numbers_of_ranks_are_an_error(script):
 
 
 def test_a_file_that_cannot_be_written_is_an_error(script):
-    done = script("-o", "/nowhere/job.sh", "--", "./app")
-    assert (done.returncode, "/nowhere/job.sh" in done.stderr) == (ExitCode.NO_ROOM, True)
+    done = script("-o", "/dev/null/job.sh", "--", "./app")
+    assert (done.returncode, "/dev/null/job.sh" in done.stderr) == (ExitCode.NO_ROOM, True)
 
 
 def test_an_option_instead_of_the_program_is_reported(script):

@@ -75,16 +75,12 @@ def _stage(contents: Iterable[Content], root: Path) -> int:
             path.write_bytes(content.data)
             path.chmod(_PROGRAM_MODE if content.data[:4] == b"\x7fELF" else _FILE_MODE)
         else:
-            _link_or_copy(content.source, path)
+            try:
+                os.link(content.source, path)
+            except OSError:  # another file system, or a file of another user
+                shutil.copy2(content.source, path)
         total += path.lstat().st_size
     return total
-
-
-def _link_or_copy(source: str, target: Path) -> None:
-    try:
-        os.link(source, target)
-    except OSError:  # another file system, or a file of another user
-        shutil.copy2(source, target)
 
 
 def _squash(root: Path, image: Path) -> None:

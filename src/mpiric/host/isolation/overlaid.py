@@ -29,11 +29,9 @@ class Mounter(Protocol):
     @property
     def keeper_pid(self) -> int:
         """Return the pid of the process whose mounts launches see."""
-        ...
 
     def can_mount(self, mount: OverlayMount) -> bool:
         """Return whether launches can have this mount."""
-        ...
 
 
 class OverlaidTrials:

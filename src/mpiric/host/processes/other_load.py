@@ -34,7 +34,7 @@ class LoadWatch:
 
 
 def busy_cpu_s() -> float | None:
-    """CPU seconds that all processes of this node have used since it started; None if unknown."""
+    """Return the CPU seconds that all processes of this node have used since its start; None if unknown."""
     try:
         first, _, _ = Path(_PROC_STAT).read_text(encoding="ascii").partition("\n")
         ticks = [int(word) for word in first.split()[1:]]

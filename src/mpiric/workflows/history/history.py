@@ -41,7 +41,7 @@ class DayComparison:
 
     @property
     def decisive(self) -> Regression:
-        """Comparison that sets the exit status: the runs with the recipe, if there are any."""
+        """Return the comparison that sets the exit status, with the recipe if there is one."""
         return self.with_recipe or self.as_it_is
 
 

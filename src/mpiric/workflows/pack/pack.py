@@ -162,17 +162,8 @@ def _line(job: Job, prepared: PreparedRun, recipe: PackedRecipe, entry: PackEntr
     )
     packed = replace(job, segments=segments)
     if not prepared.applied:
-        return sh_command((*job.prefix, *job.launcher_words, *_argv_after_launcher(packed)))
+        return sh_command((*job.prefix, *job.launcher_words, *packed.after_launcher))
     return render(recipe.for_launcher, replace(prepared.applied.situation, job=packed)).shell_line()
-
-
-def _argv_after_launcher(job: Job) -> tuple[str, ...]:
-    argv: list[str] = []
-    for number, segment in enumerate(job.segments):
-        argv += [":"] if number else []
-        argv += [token for option in segment.options for token in option.tokens]
-        argv += segment.program
-    return tuple(argv)
 
 
 def _facts(packed: Pack, request: PackRequest) -> Content:

@@ -66,7 +66,7 @@ class LookingRun(Probe):
 
     @property
     def early_end(self) -> EarlyEnd:  # type: ignore[override]
-        """The moment at which a run may end: never, each question is a look."""
+        """Return a condition that never ends the run, and looks at its ranks at each check."""
         return EarlyEnd(self._look, every_s=_EVERY_S)
 
     def _look(self) -> bool:

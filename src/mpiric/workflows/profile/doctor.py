@@ -96,7 +96,7 @@ class Diagnosis:
 
     @property
     def status(self) -> int:
-        """Exit status of the program; 0 if it ran well until the limit."""
+        """Return the exit status of the program; 0 if it ran well until the limit."""
         return self.profiled.status
 
     def among(self, names: frozenset[str]) -> tuple[str, ...]:

@@ -61,7 +61,7 @@ class PreparedProfile:
 
     @property
     def launch(self) -> Launch:
-        """The command with the runtime, or the unchanged command if nothing can be recorded."""
+        """Return the command with the runtime, or the unchanged command if nothing can be recorded."""
         return _render(self.parsed, self.recorder.spelling(self.directory) if self.recorder else None)
 
 
@@ -78,12 +78,12 @@ class Profiled:
 
     @property
     def was_ended(self) -> bool:
-        """True if the program was ended at the limit."""
+        """Return whether the program was ended at the limit."""
         return self.trial.outcome is Outcome.TIMED_OUT
 
     @property
     def status(self) -> int:
-        """Exit status of the program; 0 if it ran well until the limit."""
+        """Return the exit status of the program; 0 if it ran well until the limit."""
         return 0 if self.was_ended else self.trial.exit_status
 
     @property

@@ -42,7 +42,7 @@ class ExportCheck:
 
     @property
     def gain(self) -> float | None:
-        """Geometric mean over the points that were measured; None without an export."""
+        """Return the geometric mean of the gains of the measured points; None without an export."""
         return geometric_mean(self.gains.values()) if self.gains else None
 
 
@@ -99,7 +99,7 @@ def _points(plan: SweepPlan, policy: Policy, log: Log, ranks: Span) -> Iterator[
 def _measured(
     plan: SweepPlan, policy: Policy, log: Log, ranks: Span, environment: Mapping[str, str]
 ) -> Plan[dict[SweepPoint, tuple[Measured, Measured]]]:
-    """Times without the export and with it, of the points where both can be ranked."""
+    """Return the times without and with the export, for the points with both."""
     points = list(_points(plan, policy, log, ranks))
     if not points:
         return {}

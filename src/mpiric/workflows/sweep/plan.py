@@ -88,17 +88,17 @@ class SweepPlan:
 
     @property
     def job(self) -> Job:
-        """The first launch."""
+        """Return the job of the first launch."""
         return self.situation.job
 
     @property
     def mpi(self) -> MpiLibrary:
-        """The MPI library whose collectives are measured."""
+        """Return the MPI library whose collectives are measured."""
         return self.situation.mpi
 
     @property
     def points(self) -> int:
-        """Number of points of the full grid; active sampling needs far fewer."""
+        """Return the number of points of the full grid; active sampling needs far fewer."""
         return grid_points(self.sizes, self.candidates)
 
 

@@ -1,4 +1,4 @@
-"""Directories of runs: of trials, and the lab of verbs that run in the user's directory and keep no output."""
+"""Directories of runs: of trials, and the lab of verbs that run in the user's directory without output."""
 
 import tempfile
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Times that the scheduler has made decide nothing in a policy."""
+"""Times that the kernel's scheduler determined are not used in a policy."""
 
 import pytest
 

@@ -43,7 +43,7 @@ def test_a_hostfile_is_read(tmp_path):
 
 
 class InJob(LocalHost):
-    """Inside a job of a scheduler."""
+    """Host inside a job of a scheduler."""
 
     def __init__(self, environment: dict[str, str], files: dict[str, str]) -> None:
         super().__init__()

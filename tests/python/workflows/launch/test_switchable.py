@@ -17,7 +17,7 @@ PLAIN = Elf("", ("libmpi.so.12",), (), "/lib64/ld-linux-x86-64.so.2", processor=
 def why(
     elf: Elf | None, *names: str, is_setuid: bool = False, attributes: dict[str, str] | None = None
 ) -> str:
-    """Why a program with these facts cannot be switched."""
+    """Return the reason why a program with these facts cannot be switched."""
     command = command_key(("sh", "-c", _SECURE, "sh", APP), None)
     recording = Recording(
         python=PYTHON,

@@ -22,8 +22,7 @@ from benchmarks._search_trail import right_after
 from mpiric.lab.lab import LoggedTrials, drive
 from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Verdict
-from mpiric.model.run import Run
-from mpiric.model.trial import Trial
+from mpiric.model.run import Run, Trial
 from mpiric.plans.evaluator import Evaluator
 from mpiric.plans.search import ProofCandidate, search
 from mpiric.plans.smallest import ProofPlan, SmallestAnswer

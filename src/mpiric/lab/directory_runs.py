@@ -16,17 +16,15 @@ from mpiric.host.processes.execution import Runner, Workspace
 from mpiric.lab.render import line_without_program
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, NotFoundError
-from mpiric.model.job import Job
-from mpiric.model.launch import Launch, Spelling
+from mpiric.model.job import Job, Launch, Spelling
 from mpiric.model.mpi_library import AbiFamily
 from mpiric.model.profile import Profile
 from mpiric.model.quoting import sh_command
 from mpiric.model.record import Record
+from mpiric.model.run import Execution, Outcome, Trial
 from mpiric.model.situation import Situation
-from mpiric.model.trial import Execution, Outcome, Trial
 from mpiric.profile.analyse import analyse
-from mpiric.profile.merge import merge_parts
-from mpiric.profile.read import read_record
+from mpiric.profile.read import merge_parts, read_record
 
 _SMALL_BYTES = 1 << 20  # smaller amounts do not justify a launch on all nodes
 _LIMIT_S = 600.0

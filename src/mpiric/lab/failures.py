@@ -19,7 +19,7 @@ from mpiric.model.batch import Allocation
 from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import ExitCode, MpiricError
-from mpiric.model.trial import Outcome, Trial
+from mpiric.model.run import Outcome, Trial
 from mpiric.outputs.equivalence import AcceptedDifferences
 from mpiric.schedulers import NAME_VARIABLE, BatchScheduler, Patience, batch_schedulers, find_allocation
 from mpiric.tuning.events import AMENDED

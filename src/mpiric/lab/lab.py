@@ -21,9 +21,8 @@ from mpiric.lab.probes import Probe, started_unix_s
 from mpiric.lab.render import TUNABLES_VARIABLE, render
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
-from mpiric.model.run import Plan, Result, Run
+from mpiric.model.run import Outcome, Phase, Plan, Result, Run, Split, Trial
 from mpiric.model.situation import Situation
-from mpiric.model.trial import Outcome, Phase, Split, Trial
 from mpiric.tuning.events import AMENDED
 from mpiric.tuning.store import TuneLog
 

@@ -11,11 +11,10 @@ from math import isclose, isnan
 from pathlib import Path
 
 from mpiric.model.dataclass import dataclass
-from mpiric.model.marks import MarkPair, PlaceResults, RunMarks
-from mpiric.model.pace import Crossing, MarkKey
-from mpiric.model.trial import Trial
+from mpiric.model.pace import Crossing, MarkKey, MarkPair, PlaceResults, RunMarks
+from mpiric.model.run import Trial
 from mpiric.outputs.equivalence import NONE_ACCEPTED, AcceptedDifferences, Disagreement
-from mpiric.outputs.prefixes import PrefixExpectation, keep_lines, learn_prefixes
+from mpiric.outputs.files import PrefixExpectation, keep_lines, learn_prefixes
 from mpiric.tuning.mark_choice import is_send, without_library_place
 
 # Largest relative difference of the calls and bytes of collectives and sends, on any rank. Polls, waits and

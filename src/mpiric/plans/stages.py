@@ -4,10 +4,11 @@ Screening tries one setting after the other on top of the best point so far. Exp
 the largest expected improvement, given all runs so far. Slimming removes the settings of the best point that
 do not seem to contribute. `Effort` is the number of runs that they spend on small gains.
 
-Slimming. A setting with an estimated contribution below half of the minimum effect is dropped without a run. If the
-estimate is doubtful, or the configuration never ran without the setting, the configuration runs with and
-without it in turn until the estimate is certain. Settings that are still doubtful after the allowed runs are
-dropped as well. If the budget ends before, they are dropped if their estimated contribution is small.
+In slimming, a setting with an estimated contribution below half of the minimum effect is dropped without a
+run. If the estimate is doubtful, or the configuration never ran without the setting, the configuration runs
+with and without it in turn until the estimate is certain. Settings that are still doubtful after the allowed
+runs are dropped as well. If the budget ends before, they are dropped if their estimated contribution is
+small.
 
 In the end, unless the proof is to decide about each setting, small contributions are dropped that are not
 shown with a confidence of 95 %: the best of many configurations owes a part of its lead to chance.
@@ -20,8 +21,7 @@ from math import prod
 from random import Random
 
 from mpiric.model.dataclass import dataclass
-from mpiric.model.run import Plan
-from mpiric.model.trial import Outcome
+from mpiric.model.run import Outcome, Plan
 from mpiric.plans.evaluator import Evaluator, OutOfBudgetError
 from mpiric.plans.ranking import (
     SHOWN,

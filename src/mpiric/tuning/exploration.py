@@ -1,10 +1,10 @@
 """Ledger of explored jobs: events as models (spec/formats/explore.md); unreadable events are skipped.
 
 The proof takes production jobs in blocks of two, one with the recipe and one with the original, in random
-order. If both sides are equally fast, each order within a block is equally likely, whatever drifts between the jobs.
-The ratio of a block is the ratio of the times per mark, over the marks that both jobs reached. If a job ended
-before there was anything to compare, or disappeared, the sign is unknown and counts as a loss of every bet:
-against the recipe and never for it. The end of a job must not decide whether the job counts.
+order. If both sides are equally fast, each order within a block is equally likely, whatever drifts between
+the jobs. The ratio of a block is the ratio of the times per mark, over the marks that both jobs reached. If a
+job ended before there was anything to compare, or disappeared, the sign is unknown and counts as a loss of
+every bet: against the recipe and never for it. The end of a job must not decide whether the job counts.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,8 +17,7 @@ from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 from mpiric.model.evidence import Verdict
 from mpiric.model.json_text import read_fields
-from mpiric.model.marks import MarkPair, read_mark_option
-from mpiric.model.pace import KeyPace
+from mpiric.model.pace import KeyPace, MarkPair, read_mark_option
 from mpiric.statistics.claims import PairedClaim, StoppingRule
 from mpiric.statistics.confidence_sequence import Bounds, centre
 from mpiric.tuning.events import TuneEvents

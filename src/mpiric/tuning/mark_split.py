@@ -1,11 +1,12 @@
 """Split of a run's wall time into start-up, main part or time per mark, and end; forecasts and gains.
 
-The window lies between the two marks between which trials are compared. It begins after the transient. The transient is judged from all runs together: a single run may be slowed by
-neighbours for a while, and only slowness at the same steps of all runs is a property of the program. It ends
-where a longer window would cost more than it gains in precision. A trial costs the s seconds before the
-window and its w seconds, and the logarithm of its pace varies by σ₀² + σ₁²/w: σ₀ between runs, σ₁ within a
-run in a window of a second. The number of trials of a proof is proportional to that variance, so its price
-(s + w)(σ₀² + σ₁²/w) is least at w = (σ₁/σ₀)·√s.
+The window is the span of the two marks between which trials are compared. It begins after the transient. The
+transient is judged from all runs together: a single run may be slowed by neighbours for a while, and only
+slowness at the same steps of all runs is a property of the program. It ends where a longer window would cost
+more than it gains in precision. A trial costs the s seconds before the window and its w seconds, and the
+logarithm of its pace varies by σ₀² + σ₁²/w: σ₀ between runs, σ₁ within a run in a window of a second. The
+number of trials of a proof is proportional to that variance, so its price (s + w)(σ₀² + σ₁²/w) is least at w
+= (σ₁/σ₀)·√s.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,9 +18,8 @@ from numpy.typing import NDArray
 
 from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
-from mpiric.model.marks import MarkPair, MarksState, RankMarks, RunMarks
-from mpiric.model.pace import KeyPace, RunPace
-from mpiric.model.trial import Outcome, Phase, Split, Trial
+from mpiric.model.pace import KeyPace, MarkPair, MarksState, RankMarks, RunMarks, RunPace
+from mpiric.model.run import Outcome, Phase, Split, Trial
 from mpiric.model.tuned import PartRatio, SplitGain
 from mpiric.statistics.claims import quotient, typical_ratio
 from mpiric.statistics.confidence_sequence import Bounds, interval_of_bounds

@@ -4,7 +4,7 @@ import pytest
 from tests.support.paces import key
 
 from mpiric.lab.mark_judge import learn_results
-from mpiric.model.marks import MarksState, PlaceResults, RankMarks, RunMarks
+from mpiric.model.pace import MarksState, PlaceResults, RankMarks, RunMarks
 from mpiric.outputs.equivalence import AcceptedDifferences
 
 STEP = key("MPI_Allreduce", "lmp+0x10")

@@ -9,8 +9,7 @@ from tests.support.noise import SimulatedProgram
 from mpiric.lab.lab import LoggedTrials, drive
 from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Evidence, Verdict
-from mpiric.model.run import Run
-from mpiric.model.trial import Outcome, Trial
+from mpiric.model.run import Outcome, Run, Trial
 from mpiric.plans.prove import Proof, Unit
 from mpiric.plans.smallest import ProofPlan, SmallestAnswer
 from mpiric.statistics.claims import StoppingRule

@@ -1,4 +1,4 @@
-"""Directories of runs: of trials, and the lab of verbs that run in the user's directory and keep no output."""
+"""Directories of runs: of trials, and the lab of verbs that run in the user's directory without output."""
 
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -17,14 +17,13 @@ from mpiric.lab.lab import Lab
 from mpiric.lab.probes import Probe
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
-from mpiric.model.job import Job
-from mpiric.model.launch import Spelling
+from mpiric.model.job import Job, Spelling
+from mpiric.model.run import Trial
 from mpiric.model.situation import Situation
-from mpiric.model.trial import Trial
 from mpiric.schedulers import find_allocation
 from mpiric.tuning.objective import Objective
 from mpiric.tuning.store import Store
-from mpiric.workflows.launch.node_leftovers import cleaned_nodes
+from mpiric.workflows.launch.nodes import cleaned_nodes
 from mpiric.workflows.launch.parse_job import ParsedJob
 
 

@@ -21,19 +21,16 @@ from mpiric.lab.judge import OUTPUTS, Judge
 from mpiric.lab.lab import Lab, LoggedTrials
 from mpiric.lab.probes import BetweenMarkers, FileTime
 from mpiric.launchers import parse_command, with_parameters
-from mpiric.model.configuration import Configuration
+from mpiric.model.configuration import Configuration, substitute
 from mpiric.model.errors import MpiricError, NotFoundError, ProgramFailedError
 from mpiric.model.job import Job
-from mpiric.model.narrator import Narrator
-from mpiric.model.parameter import substitute
-from mpiric.model.run import Plan, Run
-from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.model.run import Narrator, Outcome, Phase, Plan, Run, Trial
 from mpiric.schedulers import JOBS
 from mpiric.tuning.events import TuneEvents, read_log
 from mpiric.tuning.objective import Budget
 from mpiric.tuning.store import EVENTS, Store, TuneLog
 from mpiric.workflows.launch.fingerprints import job_identity, program_name
-from mpiric.workflows.launch.node_leftovers import cleaned_nodes
+from mpiric.workflows.launch.nodes import cleaned_nodes
 from mpiric.workflows.launch.parse_job import ParsedJob, parse_job
 from mpiric.workflows.trials.observe import Observing, observe, program_failed
 from mpiric.workflows.trials.recorded_runs import recorder_for, runtime_with_marks

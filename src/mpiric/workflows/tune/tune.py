@@ -11,8 +11,7 @@ from mpiric.lab.render import can_be_written, render
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MismatchError
 from mpiric.model.evidence import Evidence, Verdict
-from mpiric.model.narrator import Narrator
-from mpiric.model.run import PROVED, Plan
+from mpiric.model.run import PROVED, Narrator, Plan
 from mpiric.model.situation import Situation
 from mpiric.model.tuned import Tuned
 from mpiric.plans.prove import Unit

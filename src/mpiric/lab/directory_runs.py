@@ -78,23 +78,16 @@ def _on_nodes(job: Job, directory: Path, cold: tuple[str, ...]) -> float:
     return max(int(word) for word in took if word.isdigit()) / 1e9
 
 
-class _Unwatched(TrialDirectory):
-    """A directory of which nobody looks at what a run wrote."""
+class UsersDirectory(TrialDirectory):
+    """The user's own directory for every run; files that a run writes there are ignored."""
+
+    def fresh(self) -> TrialDirectory:
+        """Return the directory as it is."""
+        return self
 
     def written(self) -> dict[str, Path]:
         """Return nothing."""
         return {}
-
-
-class UsersDirectory:
-    """The user's own directory for every run; files that a run writes there are ignored."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def fresh(self) -> TrialDirectory:
-        """Return the directory as it is."""
-        return _Unwatched(self._path, {})
 
     def copy_instead(self) -> None:
         """Do nothing, as mounts are never used."""

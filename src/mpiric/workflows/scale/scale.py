@@ -15,7 +15,7 @@ from mpiric.host.processes.early_end import after
 from mpiric.host.processes.execution import Runner
 from mpiric.lab.directory_runs import RECORDS, Recorded
 from mpiric.lab.endings import read_tail
-from mpiric.lab.failures import failure_cause_of
+from mpiric.lab.failures import allocation_hosts
 from mpiric.lab.judge import Judge
 from mpiric.lab.lab import Lab, LoggedTrials, drive
 from mpiric.lab.render import render
@@ -160,7 +160,7 @@ def _open(
         cleaned_nodes(parsed.job, parsed.nodes, host) as after_ended_run,
     ):
         judge = Judge(Objective(), request.check_command)
-        lab = Lab(runner, copies, log, judge, failure_cause_of(host))
+        lab = Lab(runner, copies, log, judge, allocation_hosts(host))
         lab.after_ended_run = after_ended_run
         yield ScaleState(request, lab, log, Budget(request.budget_s, clock=runner.clock), narrator)
 

@@ -49,7 +49,7 @@ def users_lab(situation: Situation, host: Host) -> Iterator[Lab]:
         cleaned_nodes(job, situation.nodes, host) as after_ended_run,
         Runner() as runner,
     ):
-        lab = Lab(runner, UsersDirectory(Path(job.working_directory)), log, Judge(Objective()))
+        lab = Lab(runner, UsersDirectory(Path(job.working_directory), {}), log, Judge(Objective()))
         lab.situation, lab.after_ended_run = situation, after_ended_run
         yield lab
 

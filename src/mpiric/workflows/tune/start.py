@@ -16,7 +16,7 @@ from mpiric.host.files import is_file
 from mpiric.host.host import Host
 from mpiric.host.processes.execution import Runner
 from mpiric.lab.directory_runs import RECORDS, keep_small
-from mpiric.lab.failures import failure_cause_of, remove_rejected, withdraw_rejections
+from mpiric.lab.failures import allocation_hosts, remove_rejected, withdraw_rejections
 from mpiric.lab.judge import OUTPUTS, Judge
 from mpiric.lab.lab import Lab, LoggedTrials
 from mpiric.lab.probes import BetweenMarkers, FileTime
@@ -146,7 +146,7 @@ def open_tune(
     ):
         ignored = re.compile(request.ignore_lines) if request.ignore_lines else None
         judge = Judge(request.objective, request.check_command, request.allowed.rounding, ignored)
-        lab = Lab(runner, copies, log, judge, failure_cause_of(host))
+        lab = Lab(runner, copies, log, judge, allocation_hosts(host))
         lab.after_ended_run = after_ended_run
         logged = LoggedTrials(trial for trial in lab.earlier if trial.phase in (Phase.SEARCH, Phase.PROOF))
         yield TuneState(request, log, lab, copies, budget, narrator, lab.earlier, logged)

@@ -73,13 +73,13 @@ def undisturbed() -> Iterator[Undisturbed]:
 def raise_signal(number: signal.Signals) -> Callable[[RecordedTune, float, Undisturbed], None]:
     """Return a disturbance that raises a signal in the n-th call of any Python function."""
 
-    def disturb(_tune: RecordedTune, moment: float, whole: Undisturbed) -> None:
-        left = int(_BEFORE_THE_END * moment * whole.calls)
+    def disturb(_tune: RecordedTune, moment: float, undisturbed: Undisturbed) -> None:
+        remaining = int(_BEFORE_THE_END * moment * undisturbed.calls)
 
         def count(_frame: object, event: str, _argument: object) -> None:
-            nonlocal left
-            left -= event == "call"
-            if left <= 0 and event == "call":
+            nonlocal remaining
+            remaining -= event == "call"
+            if remaining <= 0 and event == "call":
                 sys.setprofile(None)
                 signal.raise_signal(number)
 
@@ -88,15 +88,15 @@ def raise_signal(number: signal.Signals) -> Callable[[RecordedTune, float, Undis
     return disturb
 
 
-def fill_the_disk(_tune: RecordedTune, moment: float, whole: Undisturbed) -> None:
+def fill_the_disk(_tune: RecordedTune, moment: float, undisturbed: Undisturbed) -> None:
     """Let the log of the tune grow no further than to some size."""
-    limit = int(moment * whole.log_bytes)
+    limit = int(moment * undisturbed.log_bytes)
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
 
-def lose_a_node(tune: RecordedTune, moment: float, whole: Undisturbed) -> None:
+def lose_a_node(tune: RecordedTune, moment: float, undisturbed: Undisturbed) -> None:
     """Let a run fail because a host of the allocation is gone."""
-    tune.runner.nth = {1 + int(moment * whole.runs): FAILS}
+    tune.runner.nth = {1 + int(moment * undisturbed.runs): FAILS}
 
     class LostHost:
         def excuse(self, _stderr: Path) -> str:

@@ -3,7 +3,7 @@
 import sys
 
 import benchmarks
-from mpiric.model.registry import modules_of
+from mpiric.host.packaged import modules_of
 
 
 def main() -> int:

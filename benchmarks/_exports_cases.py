@@ -18,7 +18,7 @@ from benchmarks._interleaved import launch
 from benchmarks._programs import Bed, beds
 from benchmarks._statistics import Ratio, ratio
 from mpiric.model.errors import MpiricError, ProgramFailedError
-from mpiric.model.launch import Launch
+from mpiric.model.job import Launch
 
 LIMIT_S = 300.0
 CLOSE = 0.05  # largest difference between a gain by hand and the claim

@@ -8,8 +8,8 @@ from tempfile import TemporaryDirectory
 
 from mpiric.host.processes.execution import Runner, Workspace
 from mpiric.model.errors import ProgramFailedError
-from mpiric.model.launch import Launch
-from mpiric.model.trial import Outcome
+from mpiric.model.job import Launch
+from mpiric.model.run import Outcome
 
 _LIMIT_S = 120.0  # time limit of one run
 

@@ -23,7 +23,7 @@ from tests.support.oversubscription import OVERSUBSCRIBED, WITHOUT_LIBFABRIC
 from benchmarks._ior import Pattern
 from benchmarks._programs import Bed
 from mpiric.model.errors import MpiricError, ProgramFailedError
-from mpiric.model.trial import Phase
+from mpiric.model.run import Phase
 from mpiric.outputs.digest import file_digest
 from mpiric.tuning.events import read_log
 from mpiric.tuning.store import EVENTS

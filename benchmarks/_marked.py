@@ -17,11 +17,10 @@ from mpiric.lab.probes import BetweenMarkers
 from mpiric.lab.render import render
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, ProgramFailedError
-from mpiric.model.launch import Spelling
-from mpiric.model.marks import MarkPair, RunMarks
-from mpiric.model.pace import Crossing, RunPace
+from mpiric.model.job import Spelling
+from mpiric.model.pace import Crossing, MarkPair, RunMarks, RunPace
+from mpiric.model.run import Execution, Outcome, Split
 from mpiric.model.situation import Allowed, Situation
-from mpiric.model.trial import Execution, Outcome, Split
 from mpiric.profile.pace import run_pace
 from mpiric.tuning.mark_choice import MarkChoice, choose_key, is_collective, without_library_places
 from mpiric.tuning.mark_split import MarkWindow, choose_window

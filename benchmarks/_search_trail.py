@@ -6,7 +6,7 @@ from itertools import takewhile
 from statistics import median
 
 from mpiric.model.configuration import Configuration
-from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.model.run import Outcome, Phase, Trial
 
 
 def right_after(trials: Iterable[Trial], is_right: Callable[[Configuration], bool]) -> int | None:

@@ -13,10 +13,8 @@ from mpiric.host.processes.execution import Runner
 from mpiric.lab.judge import Judge
 from mpiric.lab.lab import Lab, drive
 from mpiric.model.configuration import Configuration
-from mpiric.model.narrator import Silence
-from mpiric.model.run import Run
+from mpiric.model.run import Narrator, Phase, Run, Trial
 from mpiric.model.situation import Allowed, Situation
-from mpiric.model.trial import Phase, Trial
 from mpiric.tuning.objective import Objective
 from mpiric.tuning.store import Store
 from mpiric.workflows.launch.parse_job import parse_job
@@ -51,7 +49,7 @@ def workbench(argv: list[str], bed: Bed) -> Iterator[Workbench]:
         runner = stack.enter_context(Runner())
         copies = stack.enter_context(WorkingCopies(work, tune.path, CopyPolicy()))
         lab = Lab(runner, copies, tune, Judge(Objective()))
-        plan = observe(lab, parsed, host, Silence(), Observing(Allowed(), compare=True))
+        plan = observe(lab, parsed, host, Narrator(), Observing(Allowed(), compare=True))
         observed = drive(plan, lab.measure)
         lab.judge.limit_memory(lab.situation)
         yield Workbench(lab, lab.situation, observed.originals)

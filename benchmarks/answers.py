@@ -33,8 +33,8 @@ from benchmarks._statistics import ratio
 from mpiric.host.facts.local import LocalHost
 from mpiric.machine import read_machine
 from mpiric.model.errors import MpiricError, NotFoundError
-from mpiric.model.launch import Launch
-from mpiric.model.trial import Trial
+from mpiric.model.job import Launch
+from mpiric.model.run import Trial
 from mpiric.tuning.events import read_log
 from mpiric.tuning.store import EVENTS
 

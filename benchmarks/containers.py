@@ -26,7 +26,7 @@ from benchmarks._kept_rows import KeptRows, offer_parts
 from benchmarks._programs import beds, chosen, offer_choice
 from benchmarks._report import Result, options, run, tell
 from mpiric.host.facts.local import LocalHost
-from mpiric.model.launch import Launch
+from mpiric.model.job import Launch
 from mpiric.statistics.confidence_sequence import centre, median_interval
 from mpiric.workflows.pack.pack import Packed, PackRequest, pack
 from mpiric.workflows.run.collectives import RunRequest

@@ -18,7 +18,7 @@ from benchmarks._report import Result, options, run
 from mpiric.host.isolation.working_copies import CopyPolicy, WorkingCopies
 from mpiric.host.processes.execution import Runner, Workspace
 from mpiric.model.errors import MpiricError
-from mpiric.model.launch import Launch
+from mpiric.model.job import Launch
 
 COLUMNS = {
     "files": "files",

@@ -15,8 +15,7 @@ from typing import Any
 from benchmarks._report import Result, options, run, tell
 from benchmarks._statistics import upper_bound
 from mpiric.model.evidence import Verdict
-from mpiric.model.marks import MarkPair
-from mpiric.model.pace import KeyPace, MarkKey
+from mpiric.model.pace import KeyPace, MarkKey, MarkPair
 from mpiric.tuning.exploration import Explored, ExploredJob, JobEnd, Side, assign, explored
 
 _GOAL = 0.01

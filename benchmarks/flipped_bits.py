@@ -26,10 +26,10 @@ from benchmarks._report import Result, options, run, tell
 from mpiric.lab.mark_judge import MarkJudge, kept_files, learn_at_mark
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
-from mpiric.model.marks import MarkPair
-from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.model.pace import MarkPair
+from mpiric.model.run import Outcome, Phase, Trial
 from mpiric.outputs.equivalence import NONE_ACCEPTED
-from mpiric.outputs.prefixes import PrefixExpectation, learn_prefixes
+from mpiric.outputs.files import PrefixExpectation, learn_prefixes
 
 _SOURCE = Path(__file__).with_name("_flip.c")
 _COUNTS = struct.Struct("<4Q")  # messages, results, flips, and the time of the flip

@@ -23,7 +23,7 @@ from mpiric.host.facts.local import LocalHost
 from mpiric.machine import read_machine
 from mpiric.model.errors import MpiricError
 from mpiric.model.evidence import Verdict
-from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.model.run import Outcome, Phase, Trial
 from mpiric.statistics.confidence_sequence import centre
 from mpiric.tuning.events import read_log
 from mpiric.tuning.store import EVENTS

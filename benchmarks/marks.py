@@ -21,9 +21,8 @@ from mpiric.host.facts.local import LocalHost
 from mpiric.lab.mark_judge import MOST_APART, disagreement
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, NotFoundError
-from mpiric.model.marks import MarkPair
-from mpiric.model.pace import Crossing
-from mpiric.model.trial import Outcome
+from mpiric.model.pace import Crossing, MarkPair
+from mpiric.model.run import Outcome
 from mpiric.workflows.launch.parse_job import parse_job
 
 _SETTINGS = tuple(

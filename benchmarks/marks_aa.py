@@ -20,9 +20,8 @@ from benchmarks._statistics import upper_bound
 from mpiric.lab.lab import drive
 from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Evidence
-from mpiric.model.marks import MarkPair
-from mpiric.model.run import Run
-from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.model.pace import MarkPair
+from mpiric.model.run import Outcome, Phase, Run, Trial
 from mpiric.plans.prove import ProofState, prove
 from mpiric.statistics.claims import StoppingRule
 

@@ -21,8 +21,7 @@ from mpiric.lab.lab import drive
 from mpiric.model.amount import parse_duration
 from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Verdict
-from mpiric.model.run import Run
-from mpiric.model.trial import Phase, Trial
+from mpiric.model.run import Phase, Run, Trial
 from mpiric.plans.prove import ProofState, prove
 
 _GOAL = 0.01

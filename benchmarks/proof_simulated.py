@@ -19,7 +19,7 @@ from mpiric.lab.lab import LoggedTrials, drive
 from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Evidence
 from mpiric.plans.prove import Proof, ProofState, prove
-from mpiric.plans.smallest import ProofPlan, SmallestAnswer
+from mpiric.plans.smallest import SmallestAnswer
 from mpiric.statistics.claims import StoppingRule
 from mpiric.tuning.objective import Budget
 
@@ -163,7 +163,8 @@ def _errors(what: str, noise: str, outcomes: Iterable[tuple[bool, float]]) -> di
 
 
 def _smallest(program: SimulatedProgram, answer: Configuration, seed: int, *, stops: bool = False) -> Proof:
-    plan = ProofPlan(
+    smallest = SmallestAnswer(
+        answer,
         lambda configuration: tuple((knob,) for knob, _ in configuration.items),
         StoppingRule(),
         Budget(),
@@ -172,7 +173,7 @@ def _smallest(program: SimulatedProgram, answer: Configuration, seed: int, *, st
         seed=seed,
         stops=stops,
     )
-    return drive(SmallestAnswer(plan, answer).prove(), program)
+    return drive(smallest.prove(), program)
 
 
 def _program(

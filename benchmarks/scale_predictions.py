@@ -20,9 +20,8 @@ from typing import Any
 from benchmarks._report import Result, options, run
 from mpiric.lab.lab import drive
 from mpiric.model.configuration import Configuration
-from mpiric.model.run import Run
+from mpiric.model.run import Outcome, Phase, Run, Trial
 from mpiric.model.scaling import Size
-from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.plans.scaling import SizeRuns, SizesToMeasure, measure_sizes
 from mpiric.statistics.scaling_estimates import standard_error, time_of
 from mpiric.statistics.scaling_model import NotPredictableError, Point, fit_model

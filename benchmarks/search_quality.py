@@ -22,11 +22,10 @@ from benchmarks._search_trail import right_after
 from mpiric.lab.lab import LoggedTrials, drive
 from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Verdict
-from mpiric.model.run import Run
-from mpiric.model.trial import Trial
+from mpiric.model.run import Run, Trial
 from mpiric.plans.evaluator import Evaluator
 from mpiric.plans.search import ProofCandidate, search
-from mpiric.plans.smallest import ProofPlan, SmallestAnswer
+from mpiric.plans.smallest import SmallestAnswer
 from mpiric.plans.stages import EFFORTS, Effort
 from mpiric.statistics.claims import StoppingRule
 from mpiric.tuning.objective import Budget
@@ -186,7 +185,9 @@ def _proved(
         trial = program.measure(run.configuration, limit_s)
         return replace(trial, phase=run.phase, pair=run.pair, replicate=run.replicate)
 
-    plan = ProofPlan(
+    answer = candidate.configuration
+    proofs = SmallestAnswer(
+        answer,
         units_of=lambda answer: tuple((knob,) for knob, _ in answer.items) if effort.proves_shares else (),
         rule=StoppingRule(),
         budget=budget,
@@ -197,8 +198,6 @@ def _proved(
         seed=seed,
         is_clear=candidate.is_clear,
     )
-    answer = candidate.configuration
-    proofs = SmallestAnswer(plan, answer)
     evidence = drive(proofs.prove(), measured).evidence if answer.items else None
     is_faster = evidence is not None and evidence.verdict is Verdict.FASTER
     return evidence.configuration if evidence is not None and is_faster else Configuration()

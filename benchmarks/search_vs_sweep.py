@@ -24,8 +24,7 @@ from mpiric.lab.lab import drive
 from mpiric.lab.render import can_be_written
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
-from mpiric.model.run import Run
-from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.model.run import Outcome, Phase, Run, Trial
 from mpiric.plans.evaluator import Evaluator
 from mpiric.plans.search import search
 from mpiric.statistics.confidence_sequence import centre

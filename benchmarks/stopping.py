@@ -27,8 +27,7 @@ from benchmarks._marked import MarkedProgram, MarkedRun, marked_program
 from benchmarks._programs import Bed, releases
 from benchmarks._report import ROOT, Result, options, run, tell
 from mpiric.model.errors import NotFoundError
-from mpiric.model.marks import MarkPair, MarksState
-from mpiric.model.pace import MarkKey
+from mpiric.model.pace import MarkKey, MarkPair, MarksState
 
 _PROGRAM = ROOT / "tests/system/programs/steps.c"  # runs for hours in steps of 2 ms
 _LAUNCHERS = {

@@ -24,8 +24,8 @@ from benchmarks._report import Result, options, run, tell
 from benchmarks._statistics import ratio
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import NotFoundError
-from mpiric.model.marks import MarkPair
-from mpiric.model.trial import Outcome
+from mpiric.model.pace import MarkPair
+from mpiric.model.run import Outcome
 from mpiric.tuning.mark_split import UNREACHED, pace_of, per_mark_s
 
 _SETTINGS = tuple(

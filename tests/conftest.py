@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, settings
 from tests.support.oversubscription import WITHOUT_LIBFABRIC, yielding
 
 from mpiric.host.facts.local import LocalHost
-from mpiric.host.installation.homes import installed_prefixes
+from mpiric.host.user_directories import installed_prefixes
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.mpis import find_mpis
 

@@ -21,7 +21,7 @@ from mpiric.model.situation import Situation
 from mpiric.mpis._describe import recognise
 from mpiric.mpis._implementation import implementations
 from mpiric.schedulers import JobRequest, SubmitSettings
-from mpiric.schedulers._registry import schedulers as all_schedulers
+from mpiric.schedulers import schedulers as all_schedulers
 
 ADDITIONS = Path(__file__).parents[1] / "data/additions"
 ROOMS = ((launchers, dialects), (mpis, implementations), (schedulers, all_schedulers))

@@ -16,7 +16,7 @@ from tests.recorded.program import Clock
 from tests.recorded.world import Answer
 
 from mpiric import __version__
-from mpiric.model.launch import Launch
+from mpiric.model.job import Launch
 
 _LONG_NUMBER = re.compile(r"(?<![\w.])-?\d+\.\d{7,}(?:e-?\d+)?")
 _TIME = re.compile(r"\b2026-01-05T(?:[\d:.]+)\+00:00")

@@ -14,10 +14,10 @@ from tests.support.paces import key, key_pace, steps
 from tests.support.records import WORLD, cell, file, record, sent
 from tests.support.records import rank as recorded_rank
 
-from mpiric.model.launch import Launch
+from mpiric.model.job import Launch
 from mpiric.model.record import Record
+from mpiric.model.run import Execution, Outcome
 from mpiric.model.situation import RankSeen
-from mpiric.model.trial import Execution, Outcome
 
 PATH = "/usr/bin/lmp"
 LIBRARIES = {

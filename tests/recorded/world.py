@@ -37,9 +37,9 @@ from mpiric.host.installation import native
 from mpiric.host.processes import foreground
 from mpiric.host.processes.execution import Runner, Workspace
 from mpiric.host.processes.foreground import ForegroundResult
-from mpiric.model.launch import Launch
+from mpiric.model.job import Launch
 from mpiric.model.record import Record
-from mpiric.model.trial import Execution, Outcome
+from mpiric.model.run import Execution, Outcome
 from mpiric.profile import read
 from mpiric.workflows.mapping import plan_orders  # noqa: F401
 from mpiric.workflows.submit import submit  # noqa: F401

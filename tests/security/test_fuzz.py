@@ -24,11 +24,11 @@ from mpiric.host.facts.local import LocalHost
 from mpiric.machine import load_topology
 from mpiric.mapping.read import read_graph, read_numbers
 from mpiric.model.configuration import Configuration
-from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.model.run import Outcome, Phase, Trial
 from mpiric.profile.darshan import read_log as read_darshan_log
 from mpiric.profile.marks import read_marks
 from mpiric.profile.read import read_record
-from mpiric.schedulers._site_defaults import read_site_defaults
+from mpiric.schedulers._script import read_site_defaults
 from mpiric.tuning.events import read_log
 from mpiric.tuning.exploration import VERSION, Side, begun_fields, end_fields
 from mpiric.tuning.recipe import read_recipe
@@ -38,7 +38,7 @@ from mpiric.workflows.mapping.machine import MachineRequest
 from mpiric.workflows.mapping.machine import read_machine as read_described_machine
 from mpiric.workflows.mapping.orders import planned_orders, read_order
 from mpiric.workflows.policies import read_policy
-from mpiric.workflows.profile.load import launch_facts, node_topology
+from mpiric.workflows.trials.recorded_runs import launch_facts, node_topology
 from mpiric.workflows.trials.step_markers import kept_marks
 
 ROOT = Path(__file__).parents[2]

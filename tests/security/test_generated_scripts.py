@@ -14,7 +14,7 @@ import pytest
 from mpiric.build.candidates import Candidate, shims
 from mpiric.model.batch import NodeShape
 from mpiric.model.errors import MpiricError
-from mpiric.model.launch import Launch
+from mpiric.model.job import Launch
 from mpiric.model.mpi_library import AbiFamily
 from mpiric.model.pack import GlibcNeed, Pack, Start
 from mpiric.schedulers import (

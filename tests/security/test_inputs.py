@@ -42,7 +42,7 @@ import os, sys
 from mpiric.cli import _input
 from mpiric.cli._errors import exit_with
 from mpiric.host.processes.execution import Runner, Workspace
-from mpiric.model.launch import Launch
+from mpiric.model.job import Launch
 
 def work():
     _input._LIMIT_BYTES = int(os.environ.get("LIMIT_BYTES", _input._LIMIT_BYTES))

@@ -10,7 +10,7 @@ from tests.support.users import USERS
 from mpiric.host import cache
 from mpiric.host.owned_files import may_be_replaced, write_whole
 from mpiric.model.errors import MismatchError, MpiricError
-from mpiric.profile import merge
+from mpiric.profile import read
 from mpiric.workflows import policies
 from mpiric.workflows.build import inspect
 from mpiric.workflows.submit.submission import SubmitRequest, write_submission
@@ -110,12 +110,12 @@ def test_a_submission_overwrites_no_file_of_the_user(tmp_path, name):
 
 
 def test_a_merge_leaves_a_file_of_its_temporary_name_alone(tmp_path, monkeypatch):
-    monkeypatch.setattr(merge, "_image", lambda _: b"")
-    monkeypatch.setattr(merge, "read_head", lambda _: None)
+    monkeypatch.setattr(read, "_image", lambda _: b"")
+    monkeypatch.setattr(read, "read_head", lambda _: None)
     temporary = tmp_path / f"merging.{os.getpid()}"
     temporary.write_text(MINE)
     with pytest.raises(FileExistsError):
-        merge._write(tmp_path, [tmp_path], b"")
+        read._write(tmp_path, [tmp_path], b"")
     assert temporary.read_text() == MINE
 
 

@@ -5,12 +5,12 @@ import os
 
 import pytest
 
+from mpiric.host.command_log import MASK, hide, masked
 from mpiric.host.installation.images import TAR, write_image
-from mpiric.host.secrets import MASK, hide, masked
 from mpiric.launchers import parse_command
 from mpiric.model.configuration import Configuration
+from mpiric.model.evidence import Fingerprint, Recipe
 from mpiric.model.pack import Content, ContentKind
-from mpiric.model.recipe import Fingerprint, Recipe
 from mpiric.tuning.recipe import render_recipe
 from mpiric.tuning.store import Store
 from mpiric.workflows.launch.fingerprints import _program, job_identity

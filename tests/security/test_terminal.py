@@ -19,8 +19,7 @@ from mpiric.cli._errors import exit_with
 from mpiric.cli._json import json_text
 from mpiric.cli._progress import Progress
 from mpiric.cli.mpi import _check_text
-from mpiric.model.errors import MpiricError
-from mpiric.model.finding import Finding
+from mpiric.model.errors import Finding, MpiricError
 
 ESCAPES = "\x1b]0;title\x07\x1b[2J\x9b31m\x7f\u202egpj\u2066\r\x08"
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")

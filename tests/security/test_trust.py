@@ -17,15 +17,21 @@ from tests.support.small_wheels import write_wheel
 from mpiric.host import user_directories
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.host import HERE
-from mpiric.host.installation import links, native
-from mpiric.host.installation.homes import MARK, homes, installed_prefixes
-from mpiric.host.installation.links import linked_directory, loadable_directory
+from mpiric.host.installation import native, stand_ins
 from mpiric.host.installation.prefixes import install_package, unpack_wheel
-from mpiric.host.user_directories import named_path, probe_environment, user_directory
+from mpiric.host.installation.stand_ins import linked_directory, loadable_directory
+from mpiric.host.user_directories import (
+    MARK,
+    homes,
+    installed_prefixes,
+    named_path,
+    probe_environment,
+    user_directory,
+)
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MismatchError, MpiricError, NotFoundError
+from mpiric.model.evidence import Fingerprint, Recipe
 from mpiric.model.mpi_library import AbiFamily, MpiPackage, WheelPart
-from mpiric.model.recipe import Fingerprint, Recipe
 from mpiric.mpis import packages
 from mpiric.schedulers import read_site_defaults
 from mpiric.tuning.recipe import write_recipe
@@ -365,4 +371,4 @@ def test_a_recipe_of_another_user_that_changes_no_result_needs_none(tmp_path):
 
 
 def test_the_base_of_libraries_is_absolute():
-    assert all(base.is_absolute() for base in links.bases({"XDG_DATA_HOME": "here", "HOME": "there"}))
+    assert all(base.is_absolute() for base in stand_ins.bases({"XDG_DATA_HOME": "here", "HOME": "there"}))

@@ -1,6 +1,6 @@
 """Transports of a run according to the output of an MPI library and the layers below it."""
 
-from mpiric.fabric.library_output import read_report
+from mpiric.fabric.probe import read_report
 from mpiric.model.fabric import TransportReport
 from mpiric.mpis import connections
 

@@ -18,8 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mpiric.machine import read_topology
-from mpiric.model.machine import Topology
-from mpiric.model.pu_set import parse_pu_list
+from mpiric.model.machine import Topology, parse_pu_list
 
 Threads = tuple[frozenset[int], ...]  # hardware threads allowed to each thread of a rank
 

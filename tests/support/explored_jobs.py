@@ -2,7 +2,7 @@
 
 from tests.support.paces import key, key_pace, steps
 
-from mpiric.model.marks import MarkPair
+from mpiric.model.pace import MarkPair
 from mpiric.tuning.exploration import ExploredJob, JobEnd, Side
 
 PAIR = MarkPair(key("MPI_Allreduce", "lmp+0x48f2", ranks=4), 100, 200)

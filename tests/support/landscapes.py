@@ -6,7 +6,7 @@ from math import exp
 from random import Random
 
 from mpiric.model.configuration import Configuration
-from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.model.run import Outcome, Phase, Trial
 from mpiric.statistics.space import Dimension, SearchSpace
 
 # Number of settings of each knob: 256, 256, 243 and 256 configurations.

@@ -5,8 +5,7 @@ from math import exp, prod, sqrt
 from random import Random
 
 from mpiric.model.configuration import Configuration
-from mpiric.model.run import Run
-from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.model.run import Outcome, Phase, Run, Trial
 
 Noise = Callable[[Random, float, int], float]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from mpiric.host.isolation.working_copies import CopyPolicy, WorkingCopies
 from mpiric.host.processes.execution import Runner, Workspace
-from mpiric.model.launch import Launch
+from mpiric.model.job import Launch
 
 
 def make_tree(work: Path) -> None:

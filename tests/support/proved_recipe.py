@@ -10,9 +10,8 @@ from pathlib import Path
 
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.configuration import Configuration
-from mpiric.model.evidence import Evidence, Verdict
-from mpiric.model.marks import read_mark_option
-from mpiric.model.recipe import ProvedMarks, Recipe, WholeCheck
+from mpiric.model.evidence import Evidence, ProvedMarks, Recipe, Verdict, WholeCheck
+from mpiric.model.pace import read_mark_option
 from mpiric.schedulers import job_around
 from mpiric.tuning.recipe import write_recipe
 from mpiric.workflows.launch.fingerprints import fingerprint

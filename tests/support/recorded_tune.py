@@ -6,9 +6,8 @@ from pathlib import Path
 from tests.support.replay_host import ReplayHost
 from tests.support.scripted_runner import ScriptedRunner
 
-from mpiric.model.narrator import Silence
+from mpiric.model.run import Narrator, Trial
 from mpiric.model.situation import RankSeen
-from mpiric.model.trial import Trial
 from mpiric.model.tuned import Tuned
 from mpiric.tuning.events import read_log
 from mpiric.workflows.tune.tune import TuneRequest, tune
@@ -49,7 +48,7 @@ class RecordedTune:
         return tune(
             TuneRequest(self.command, str(work), {"PATH": "/usr/bin:/bin"}, **request),  # type: ignore[arg-type]
             host,
-            Silence(),
+            Narrator(),
             self.runner,
         )
 

@@ -6,8 +6,7 @@ from typing import Any
 
 from mpiric.lab.lab import LoggedTrials, drive
 from mpiric.model.configuration import Configuration
-from mpiric.model.run import Run
-from mpiric.model.trial import Trial
+from mpiric.model.run import Run, Trial
 from mpiric.plans.evaluator import Evaluator
 from mpiric.plans.prove import Proof, ProofState
 from mpiric.plans.prove import prove as prove_plan

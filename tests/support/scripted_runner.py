@@ -9,9 +9,9 @@ from pathlib import Path
 from tests.support.marks_files import INIT_S, marks_file
 
 from mpiric.host.processes.execution import Runner, Workspace
-from mpiric.model.launch import Launch
+from mpiric.model.job import Launch
+from mpiric.model.run import Execution, Outcome
 from mpiric.model.situation import RankSeen
-from mpiric.model.trial import Execution, Outcome
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from mpiric.host.processes import early_end
 from mpiric.host.processes.early_end import EarlyEnd
 from mpiric.host.processes.execution import Workspace
 from mpiric.lab.directory_runs import Recorded
-from mpiric.model.launch import Launch
-from mpiric.model.trial import Execution, Outcome
+from mpiric.model.job import Launch
+from mpiric.model.run import Execution, Outcome
 from mpiric.profile.analyse import analyse
 from mpiric.workflows.trials import recorded_runs, step_markers
 

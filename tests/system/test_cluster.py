@@ -204,7 +204,7 @@ def test_what_ended_runs_leave_is_removed_on_every_node_and_nothing_older(home_c
     code = """
 import subprocess, sys
 from mpiric.host.facts.local import LocalHost
-from mpiric.workflows.launch.node_leftovers import cleaned_nodes
+from mpiric.workflows.launch.nodes import cleaned_nodes
 from mpiric.workflows.launch.parse_job import parse_job
 host = LocalHost()
 parsed = parse_job(tuple(sys.argv[1:]), host, "/", dict(host.environ))

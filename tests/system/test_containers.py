@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from mpiric.launchers import parse_command, render
-from mpiric.model.launch import Spelling
+from mpiric.model.job import Spelling
 
 FOLDERS = "bin dev etc home lib lib64 mnt opt proc root run sys tmp usr/bin usr/lib var/tmp "
 FOLDERS += " ".join(f"mnt/{number}" for number in range(10))

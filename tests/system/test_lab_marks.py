@@ -15,7 +15,7 @@ from tests.lab.slurm.config import SlurmPlan
 from tests.support.slurm_lab import NEEDS
 
 from mpiric.model.evidence import Verdict
-from mpiric.model.trial import Outcome
+from mpiric.model.run import Outcome
 from mpiric.tuning.events import read_log
 
 pytestmark = [pytest.mark.requires(*NEEDS), pytest.mark.requires("mpi:mpich", "libpmi2.so.0")]

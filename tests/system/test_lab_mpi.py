@@ -13,8 +13,8 @@ from tests.lab.programs import mpi_environment, ranks_printed, ranks_program
 from tests.support.oversubscription import OVERSUBSCRIBED
 
 from mpiric.host.installation.native import native_part
-from mpiric.model.marks import MarksState
 from mpiric.model.mpi_library import AbiFamily
+from mpiric.model.pace import MarksState
 from mpiric.profile.marks import read_marks
 from mpiric.profile.read import read_file
 

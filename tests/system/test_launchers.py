@@ -10,8 +10,7 @@ import pytest
 from mpiric.host.facts.local import LocalHost
 from mpiric.launchers import parse_command, render, spell
 from mpiric.machine import read_machine
-from mpiric.model.job import Job
-from mpiric.model.launch import Launch, Spelling
+from mpiric.model.job import Job, Launch, Spelling
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.situation import Observation, Situation
 from mpiric.mpis import find_mpis

@@ -12,8 +12,7 @@ from tests.support.oversubscription import OVERSUBSCRIBED, yielding
 from tests.support.preloaded import NATIVE
 
 from mpiric.model.errors import MpiricError
-from mpiric.model.marks import MarksState, mark_option
-from mpiric.model.pace import MarkKey
+from mpiric.model.pace import MarkKey, MarksState, mark_option
 from mpiric.profile.marks import read_marks
 from mpiric.profile.pace import run_pace
 from mpiric.profile.read import read_record

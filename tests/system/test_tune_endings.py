@@ -16,8 +16,8 @@ import pytest
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import ExitCode
+from mpiric.model.evidence import Recipe
 from mpiric.model.mpi_library import MpiLibrary
-from mpiric.model.recipe import Recipe
 from mpiric.mpis import find_mpis
 from mpiric.tuning.recipe import write_recipe
 from mpiric.workflows.launch.fingerprints import fingerprint

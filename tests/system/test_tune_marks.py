@@ -11,7 +11,7 @@ import pytest
 
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.mpi_library import MpiLibrary
-from mpiric.model.trial import Outcome, Phase
+from mpiric.model.run import Outcome, Phase
 from mpiric.mpis import find_mpis
 from mpiric.profile.read import read_record
 from mpiric.tuning.events import read_log

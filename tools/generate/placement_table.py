@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from tools.generate._target import ROOT, deliver
 
 from mpiric.host.facts.local import LocalHost
+from mpiric.model.machine import pu_list
 from mpiric.model.placement import Bandwidth, PlacementRequest
-from mpiric.model.pu_set import pu_list
 from mpiric.workflows.placement.place import Placed, place
 
 TARGET = ROOT / "docs" / "reference" / "placement-table.md"

@@ -10,8 +10,8 @@ from mpiric.mapping.graph import parse_distances, parse_hierarchy, uniform_tree
 from mpiric.mapping.networks import network_kinds
 from mpiric.mapping.patterns import grid_graph, lines_graph, parse_extents
 from mpiric.mapping.read import read_graph
+from mpiric.model.batch import hosts_of
 from mpiric.model.errors import MpiricError
-from mpiric.model.host_list import hosts_of
 from mpiric.model.mapping import MachineSlots, RankGraph
 from mpiric.workflows.mapping.machine import HERE, MachineRequest
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from mpiric.model.finding import Finding
+from mpiric.model.errors import Finding
 from mpiric.model.placement import Bandwidth, Plan, ProcessSeen
 from mpiric.workflows.placement.place import Placed
 

@@ -10,15 +10,15 @@ from rich.text import Text
 
 from mpiric.cli._logging import SHOWN
 from mpiric.cli._terminal import stderr_console
-from mpiric.model.finding import Finding
-from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.model.errors import Finding
+from mpiric.model.run import Narrator, Outcome, Phase, Trial
 from mpiric.plans.prove import STOP_AT
 
 LOG = logging.getLogger(__package__)
 
 
-class Progress:
-    """A Narrator (see model/narrator.py) that prints progress lines."""
+class Progress(Narrator):
+    """Prints progress lines."""
 
     def __init__(self, console: Console | None = None) -> None:
         self._console = console or stderr_console()

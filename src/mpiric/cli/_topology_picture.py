@@ -13,8 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mpiric.model.amount import size
-from mpiric.model.machine import Cache, Core, NumaNode, Topology
-from mpiric.model.pu_set import pu_list
+from mpiric.model.machine import Cache, Core, NumaNode, Topology, pu_list
 
 _EVERY_CORE_UP_TO = 16  # number of cores up to which each core is drawn; more are drawn as ranges
 

@@ -15,9 +15,9 @@ from mpiric.cli._input import piped_input
 from mpiric.cli._json import print_json
 from mpiric.cli._options import cli_command, command_line_or_none, flag, launch_request_of, mpi_option, option
 from mpiric.cli.profile import abi_option, json_of_run_option, report_console
+from mpiric.host.command_log import masked
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.processes.foreground import Output
-from mpiric.host.secrets import masked
 from mpiric.model.amount import counted, parse_duration, show_duration
 from mpiric.model.errors import ExitCode, after_run
 from mpiric.model.mpi_library import AbiFamily

@@ -30,16 +30,22 @@ from mpiric.cli._options import (
 from mpiric.cli._progress import Progress
 from mpiric.cli._submitting import refuse_unsubmitted, run_submitted, submit_options
 from mpiric.cli._terminal import stdout_console
+from mpiric.host.command_log import hide, masked
 from mpiric.host.facts.local import LocalHost
-from mpiric.host.secrets import hide, masked
 from mpiric.model.errors import ExitCode, MpiricError, NotFoundError
 from mpiric.model.evidence import Verdict
 from mpiric.statistics.regression import Regression
 from mpiric.tuning.store import EVENTS, Store, TuneSummary
 from mpiric.workflows.fabric.fabric import against_fabric
 from mpiric.workflows.history.baseline import AgainstRequest
-from mpiric.workflows.history.explored import ExploredSeries, explored_history, explored_json, explored_lines
-from mpiric.workflows.history.history import DayComparison, against
+from mpiric.workflows.history.history import (
+    DayComparison,
+    ExploredSeries,
+    against,
+    explored_history,
+    explored_json,
+    explored_lines,
+)
 from mpiric.workflows.sweep.log import make_directory
 
 _JOB_S = 3600.0  # time limit of a submitted job, unless --sbatch sets another

@@ -16,10 +16,9 @@ from mpiric.cli._terminal import status_line, stdout_console
 from mpiric.cli._topology_picture import topology_picture
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.amount import size
-from mpiric.model.finding import Finding
-from mpiric.model.machine import FileSystem, Machine, Nic
+from mpiric.model.errors import Finding
+from mpiric.model.machine import FileSystem, Machine, Nic, pu_list
 from mpiric.model.mpi_library import MpiLibrary
-from mpiric.model.pu_set import pu_list
 from mpiric.model.storage import ALL_TARGETS, FileLayout, Stripes
 from mpiric.workflows.machine import Survey, survey, topology
 

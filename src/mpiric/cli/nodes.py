@@ -12,8 +12,8 @@ from mpiric.cli._terminal import status_line, stderr_console, stdout_console
 from mpiric.fabric.nodes import Difference, NodeSpeed, NodesReport, Outlier, unit_of
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.amount import counted, share
+from mpiric.model.batch import hosts_of
 from mpiric.model.errors import ExitCode
-from mpiric.model.host_list import hosts_of
 from mpiric.model.slow_nodes import FALSE_ALARMS, LEAST
 from mpiric.schedulers import batch_schedulers
 from mpiric.workflows.fabric.nodes import NodesRequest, examine_nodes, keep, ledger, past_measurements

@@ -26,8 +26,8 @@ from mpiric.host.files import LARGEST_TEXT_BYTES, read_bounded
 from mpiric.host.owned_files import write_whole
 from mpiric.launchers import placing_launchers
 from mpiric.model.amount import parse_duration
+from mpiric.model.batch import hosts_of
 from mpiric.model.errors import ExitCode, MpiricError, NoRoomError
-from mpiric.model.host_list import hosts_of
 from mpiric.model.json_text import parse_json
 from mpiric.model.placement import Bandwidth, HardwareThreads, HugePages, PlacementRequest
 from mpiric.placement import policies

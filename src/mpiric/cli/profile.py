@@ -31,8 +31,7 @@ from mpiric.model.profile import Profile
 from mpiric.report.profile_json import advice_json, profile_json
 from mpiric.report.profile_text import print_findings, print_profile
 from mpiric.workflows.profile.profile import Profiled, prepare, profile
-from mpiric.workflows.profile.report import write_report
-from mpiric.workflows.profile.request import ProfileRequest, make_directory
+from mpiric.workflows.profile.request import ProfileRequest, make_directory, write_report
 
 abi_option = choice(
     [family.value for family in AbiFamily],

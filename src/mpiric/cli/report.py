@@ -28,8 +28,8 @@ from mpiric.workflows.policies import (
     is_learned_policy,
     of_library,
 )
-from mpiric.workflows.profile.load import load, load_two
-from mpiric.workflows.profile.report import write_report
+from mpiric.workflows.profile.request import write_report
+from mpiric.workflows.trials.recorded_runs import load, load_two
 
 
 @cli_command()

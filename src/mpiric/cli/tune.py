@@ -36,8 +36,8 @@ from mpiric.cli._terminal import stdout_console
 from mpiric.cli.main import STARTED_S
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.amount import parse_duration
+from mpiric.model.configuration import parse_parameters, substitute
 from mpiric.model.errors import ExitCode, MpiricError
-from mpiric.model.parameter import parse_parameters, substitute
 from mpiric.model.quoting import sh_command
 from mpiric.model.situation import Allowed
 from mpiric.model.tuned import Tuned
@@ -48,8 +48,8 @@ from mpiric.schedulers import element_of
 from mpiric.statistics.claims import StoppingRule
 from mpiric.tuning.mark_choice import parse_mark
 from mpiric.tuning.objective import parse_objective
-from mpiric.workflows.profile.load import advised_knobs
 from mpiric.workflows.run.run import with_values
+from mpiric.workflows.trials.recorded_runs import advised_knobs
 from mpiric.workflows.tune.file_runs import check_io_budget
 from mpiric.workflows.tune.finish import check_reference
 from mpiric.workflows.tune.start import options_of_tune, tune_to_submit

@@ -7,7 +7,7 @@ from functools import cache
 
 from mpiric.host.packaged import packaged_table
 from mpiric.model.dataclass import dataclass
-from mpiric.model.finding import Finding
+from mpiric.model.errors import Finding
 from mpiric.model.machine import Nic
 
 

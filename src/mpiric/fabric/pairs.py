@@ -6,6 +6,7 @@ from mpiric.fabric.networks import kinds, misdriven
 from mpiric.fabric.probe import carriers, contradiction, in_words
 from mpiric.fabric.verdict import all_times_us, disturbed, winners
 from mpiric.model.configuration import Configuration
+from mpiric.model.errors import Finding
 from mpiric.model.fabric import (
     Alternative,
     Moved,
@@ -17,7 +18,6 @@ from mpiric.model.fabric import (
     TransportPath,
     TransportReport,
 )
-from mpiric.model.finding import Finding
 from mpiric.model.machine import Nic
 
 _SLOWER = 1.2  # speedup from which a better route is worth a warning

@@ -1,10 +1,18 @@
-"""Checked reading of files that users or other programs provide: regular files of limited size only."""
+"""Checked reading of regular files of limited size, search for files, and digests of HDF5 files."""
 
 import os
 import re
+import shutil
 import stat
+import subprocess
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from hashlib import blake2b
+from pathlib import Path
 
+from mpiric.host.command_log import log_start
 from mpiric.host.host import Host
+from mpiric.host.user_directories import probe_environment
 from mpiric.model.errors import MpiricError, NotFoundError
 
 LARGEST_TEXT_BYTES = 64 << 20  # size limit of text files
@@ -116,3 +124,62 @@ def _truncated(path: str | os.PathLike[str]) -> str:
     """Return the path for a message, at most 200 characters of it."""
     text = os.fspath(path)
     return text if len(text) <= 200 else f"{text[:200]}…"
+
+
+def matching(host: Host, pattern: str) -> Iterator[str]:
+    """Yield the paths that match an absolute shell pattern, ascending; ``*`` does not match ``/``."""
+    head, *parts = pattern.split("/")
+    yield from _below(host, head, parts)
+
+
+def _below(host: Host, directory: str, parts: list[str]) -> Iterator[str]:
+    if not parts:
+        yield directory
+        return
+    part, *later_parts = parts
+    path = f"{directory}/{part}"
+    if any(mark in part for mark in "*?["):
+        for name in host.list_dir(directory or "/"):
+            if fnmatchcase(name, part) and not name.startswith("."):
+                yield from _below(host, f"{directory}/{name}", later_parts)
+    elif later_parts or host.is_file(path) or host.list_dir(path):
+        yield from _below(host, path, later_parts)
+
+
+def linker_cache(host: Host) -> tuple[tuple[str, str], ...]:
+    """Return (library name, path) pairs of ``ldconfig -p``, which needs no privileges."""
+    command = host.which("ldconfig") or "/sbin/ldconfig"  # users on Debian do not have sbin in PATH
+    entries = re.findall(
+        r"^\s+(\S+) \(.*\) => (\S+)$",
+        host.run_cached([command, "-p"], ["/etc/ld.so.cache"]).stdout,
+        re.MULTILINE,
+    )
+    return tuple((name, path) for name, path in entries)
+
+
+_MAGIC = b"\x89HDF\r\n\x1a\n"
+_EVERY_DIGIT = "%.17g"
+
+
+def is_hdf5(path: Path) -> bool:
+    """Return whether a file starts with the HDF5 signature."""
+    with path.open("rb") as file:
+        return file.read(len(_MAGIC)) == _MAGIC
+
+
+def contents_digest(path: Path) -> str:
+    """Return a digest of the names, types, attributes and data of a file; "" if they cannot be read."""
+    program = shutil.which("h5dump")
+    if program is None:
+        return ""
+    state = blake2b(digest_size=16)
+    command = [program, "-m", _EVERY_DIGIT, str(path.absolute())]
+    log_start(command)
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=probe_environment(os.environ), cwd="/"
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()  # skip the file name
+        while block := process.stdout.read(1 << 20):
+            state.update(block)
+    return state.hexdigest() if process.returncode == 0 else ""

@@ -1,14 +1,15 @@
-"""Data files of the package, and a TOML parser."""
+"""Data files and modules of the package, and a TOML parser."""
 
 import os
 import sys
 from collections.abc import Mapping
 from functools import lru_cache
 from importlib import import_module
+from pkgutil import iter_modules
+from types import ModuleType
 from typing import Any
 
-from mpiric.model.errors import NotFoundError
-from mpiric.model.finding import Finding
+from mpiric.model.errors import Finding, NotFoundError
 
 _PACKAGE = os.path.dirname(os.path.dirname(__file__))
 
@@ -61,3 +62,12 @@ def finding_from(table: str, key: str, **facts: object) -> Finding:
     """Return a finding whose texts are templates in a TOML file of the package, filled with ``facts``."""
     texts = packaged_table(table)[key]
     return Finding(key, *(texts[part].format(**facts) for part in ("says", "evidence", "fix")))
+
+
+def modules_of(package: ModuleType) -> dict[str, ModuleType]:
+    """Return the public modules of a package by file stem, in alphabetical order.
+
+    Stems with a leading underscore are excluded.
+    """
+    names = sorted(info.name for info in iter_modules(package.__path__) if not info.name.startswith("_"))
+    return {name: import_module(f"{package.__name__}.{name}") for name in names}

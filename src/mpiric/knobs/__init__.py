@@ -6,19 +6,17 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 
+from mpiric.host.packaged import modules_of
 from mpiric.knobs._carriers import carriers
 from mpiric.knobs._defaults import DefaultRule, default_rules
-from mpiric.knobs._hints import why_hints_not_set
 from mpiric.knobs._inherited import inherited_problems
-from mpiric.knobs._layouts import why_not_set
+from mpiric.knobs._layouts import why_hints_not_set, why_not_set
 from mpiric.knobs._outputs import output_system, outputs
-from mpiric.knobs._parameters import parameter_knob
 from mpiric.knobs._relevance import distinct, is_in_force, scaled
 from mpiric.knobs.libraries import binding_in_force, default_level
-from mpiric.model.job import Meaning
+from mpiric.model.configuration import FORM, PARAMETER, PARAMETERS, check_parameter_value
+from mpiric.model.job import Meaning, Spelling
 from mpiric.model.knob import REMOVED, SET_THE_CPUS, FilesEffect, Knob, ResultsEffect, Skip, Try, Written
-from mpiric.model.parameter import PARAMETER
-from mpiric.model.registry import modules_of
 from mpiric.model.situation import Situation
 
 __all__ = [
@@ -73,6 +71,22 @@ def all_knobs() -> Mapping[str, Knob]:
                 raise ValueError(f"knobs/{stem}.py declares {knob.name} again")
             knobs[knob.name] = replace(knob, family=stem)
     return knobs
+
+
+@cache
+def parameter_knob(name: str) -> Knob:
+    """Return the knob of a parameter, by its name in the command: ``{NAME}``."""
+    return Knob(
+        name=name,
+        sentence=f"Replaces {name} in the arguments of the command.",
+        why="your own parameter of the program",
+        source="the user",
+        evidence="the runs of the tune",
+        domain=Written(FORM, check_parameter_value),
+        consider=lambda _: Skip("its values are given with --param"),
+        settings=lambda _value, _situation: Spelling(),  # `lab.render` replaces the arguments
+        family=PARAMETERS,
+    )
 
 
 def knob_named(name: str) -> Knob:

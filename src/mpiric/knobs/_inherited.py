@@ -9,7 +9,7 @@ from functools import partial
 from mpiric.host.packaged import finding_from
 from mpiric.knobs._carriers import shared_memory_is_off
 from mpiric.knobs._outputs import missing_locks, output_system, system_of
-from mpiric.model.finding import Finding
+from mpiric.model.errors import Finding
 from mpiric.model.situation import FileSetting, Situation
 
 _ADAPTER_PROVIDERS = ("verbs", "psm2", "psm3", "opx", "mlx", "efa", "cxi", "gni", "bgq")

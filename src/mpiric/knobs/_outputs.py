@@ -5,10 +5,10 @@ import re
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
-from mpiric.model.file_rules import HERE, is_plain_pattern
 from mpiric.model.machine import FileSystem
 from mpiric.model.profile import FileTotal
 from mpiric.model.situation import Situation
+from mpiric.model.storage import HERE, is_plain_pattern
 from mpiric.storage import served_by
 
 

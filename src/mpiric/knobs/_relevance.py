@@ -6,8 +6,8 @@ from math import inf
 
 from mpiric.model.amount import quote
 from mpiric.model.amount import share as shown_share
+from mpiric.model.job import Spelling
 from mpiric.model.knob import Knob, Skip, Try, parse_bytes
-from mpiric.model.launch import Spelling
 from mpiric.model.policy import BLOCKING
 from mpiric.model.profile import Behaviour
 from mpiric.model.situation import Situation

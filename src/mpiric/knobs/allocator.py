@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from mpiric.knobs._declaration import knob
+from mpiric.model.job import Spelling
 from mpiric.model.knob import Choice, Skip, Try
-from mpiric.model.launch import Spelling
 from mpiric.model.situation import NO_C_LIBRARY, Situation
 
 # A rank with more faults per second spends several per cent of its time on them:

@@ -14,8 +14,8 @@ from mpiric.algorithms.library import (
     version_numbers,
 )
 from mpiric.knobs._declaration import knob
+from mpiric.model.job import Spelling
 from mpiric.model.knob import Choice, Knob, ResultsEffect, Skip, Try
-from mpiric.model.launch import Spelling
 from mpiric.model.policy import COLLECTIVES, REDUCING
 from mpiric.model.situation import Situation
 

@@ -4,12 +4,12 @@ Open MPI loads its I/O components when a program first opens a file through MPI,
 then contains them. If a library has I/O built in, only a record shows its use.
 """
 
-from mpiric.knobs import _hints, _layouts
+from mpiric.knobs import _layouts
 from mpiric.knobs._declaration import knob
 from mpiric.knobs._outputs import own_driver
-from mpiric.model.file_rules import parse_hints, parse_layouts
 from mpiric.model.knob import Choice, Skip, Try, Written
 from mpiric.model.situation import Situation
+from mpiric.model.storage import parse_hints, parse_layouts
 
 _COMPONENTS = ("mca_io_", "mca_fcoll_", "mca_fs_")
 
@@ -46,7 +46,7 @@ def _consider_driver(situation: Situation) -> Skip | Try:
         return Skip("the library chooses its driver by the file system")
     if not own_driver(situation):
         return Skip("the library has no other driver for the files of the job")
-    if _hints.no_calls(situation):
+    if _layouts.no_calls(situation):
         return Skip("no file is read or written through MPI")
     return _try_mpi_io(situation, ("native",))
 
@@ -69,7 +69,7 @@ KNOBS = (
             "`*.h5:cb_nodes=4`",
             parse_hints,
         ),
-        _hints.consider,
+        _layouts.consider_hints,
     ),
     knob("mpi-io-library", Choice(("ompio", "romio")), _consider_implementation),
     knob("mpi-io-driver", Choice(("native",)), _consider_driver),

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from mpiric.knobs._declaration import knob
 from mpiric.knobs._outputs import output_system
 from mpiric.model.amount import share, size
+from mpiric.model.job import Spelling
 from mpiric.model.knob import Bytes, FilesEffect, Skip, Try, parse_bytes
-from mpiric.model.launch import Spelling
 from mpiric.model.situation import Situation
 
 

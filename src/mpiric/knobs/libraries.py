@@ -7,9 +7,8 @@ from pathlib import PurePosixPath
 from mpiric.knobs._declaration import knob
 from mpiric.model.amount import share
 from mpiric.model.errors import MismatchError
-from mpiric.model.job import Meaning
+from mpiric.model.job import Meaning, Spelling, Weight
 from mpiric.model.knob import Choice, Knob, Name, ResultsEffect, Skip, Try, plain
-from mpiric.model.launch import Spelling, Weight
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.situation import Situation
 from mpiric.model.translation import NAMES, before_rpath, can_translate, own_family, preloads, why_unserved

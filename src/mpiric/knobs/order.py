@@ -1,8 +1,8 @@
 """Order of ranks: the assignment of ranks to nodes."""
 
 from mpiric.knobs._declaration import knob
+from mpiric.model.job import Spelling
 from mpiric.model.knob import Choice, Skip, Try
-from mpiric.model.launch import Spelling
 from mpiric.model.situation import Situation
 
 _TOPOLOGIES = ("cart_create", "graph_create", "dist_graph_create", "dist_graph_create_adjacent")

@@ -3,8 +3,8 @@
 from mpiric.knobs._declaration import knob
 from mpiric.knobs.allocator import beside_another_allocator, faults_much
 from mpiric.model.amount import size
+from mpiric.model.job import Spelling
 from mpiric.model.knob import Choice, Skip, Try
-from mpiric.model.launch import Spelling
 from mpiric.model.situation import NO_C_LIBRARY, Situation
 
 _TUNABLE = "glibc.malloc.hugetlb"

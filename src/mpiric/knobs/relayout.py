@@ -7,10 +7,10 @@ command that undoes it.
 from mpiric.knobs._declaration import knob
 from mpiric.knobs._outputs import output_system, outputs
 from mpiric.knobs.late import by_the_runtime, no_runtime
-from mpiric.model.file_rules import binary_size, parse_hdf5
+from mpiric.model.job import Spelling
 from mpiric.model.knob import FilesEffect, Skip, Try, Written
-from mpiric.model.launch import Spelling
 from mpiric.model.situation import Situation
+from mpiric.model.storage import binary_size, parse_hdf5
 
 _LEAST_ALIGNMENT = 1 << 20
 

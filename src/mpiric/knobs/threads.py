@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from mpiric.knobs._declaration import knob
+from mpiric.model.job import Spelling
 from mpiric.model.knob import Choice, Count, ResultsEffect, Skip, Try, by_value, plain
-from mpiric.model.launch import Spelling
 from mpiric.model.situation import Situation
 
 _COUNTS = (

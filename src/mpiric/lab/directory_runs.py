@@ -16,17 +16,15 @@ from mpiric.host.processes.execution import Runner, Workspace
 from mpiric.lab.render import line_without_program
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, NotFoundError
-from mpiric.model.job import Job
-from mpiric.model.launch import Launch, Spelling
+from mpiric.model.job import Job, Launch, Spelling
 from mpiric.model.mpi_library import AbiFamily
 from mpiric.model.profile import Profile
 from mpiric.model.quoting import sh_command
 from mpiric.model.record import Record
+from mpiric.model.run import Execution, Outcome, Trial
 from mpiric.model.situation import Situation
-from mpiric.model.trial import Execution, Outcome, Trial
 from mpiric.profile.analyse import analyse
-from mpiric.profile.merge import merge_parts
-from mpiric.profile.read import read_record
+from mpiric.profile.read import merge_parts, read_record
 
 _SMALL_BYTES = 1 << 20  # smaller amounts do not justify a launch on all nodes
 _LIMIT_S = 600.0
@@ -80,23 +78,16 @@ def _on_nodes(job: Job, directory: Path, cold: tuple[str, ...]) -> float:
     return max(int(word) for word in took if word.isdigit()) / 1e9
 
 
-class _Unwatched(TrialDirectory):
-    """A directory of which nobody looks at what a run wrote."""
+class UsersDirectory(TrialDirectory):
+    """The user's own directory for every run; files that a run writes there are ignored."""
+
+    def fresh(self) -> TrialDirectory:
+        """Return the directory as it is."""
+        return self
 
     def written(self) -> dict[str, Path]:
         """Return nothing."""
         return {}
-
-
-class UsersDirectory:
-    """The user's own directory for every run; files that a run writes there are ignored."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def fresh(self) -> TrialDirectory:
-        """Return the directory as it is."""
-        return _Unwatched(self._path, {})
 
     def copy_instead(self) -> None:
         """Do nothing, as mounts are never used."""

@@ -7,14 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from mpiric.host.command_log import masked_launch
 from mpiric.host.host import Host
 from mpiric.host.packaged import packaged_table
-from mpiric.host.secrets import masked_launch
 from mpiric.model.amount import size
 from mpiric.model.dataclass import dataclass
-from mpiric.model.finding import Finding
-from mpiric.model.job import Job
-from mpiric.model.launch import Launch
+from mpiric.model.errors import Finding
+from mpiric.model.job import Job, Launch
 from mpiric.model.profile import Advice, Remedy
 
 TAIL_BYTES = 64 << 10  # end of the output that is searched

@@ -19,7 +19,7 @@ from mpiric.model.batch import Allocation
 from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import ExitCode, MpiricError
-from mpiric.model.trial import Outcome, Trial
+from mpiric.model.run import Outcome, Trial
 from mpiric.outputs.equivalence import AcceptedDifferences
 from mpiric.schedulers import NAME_VARIABLE, BatchScheduler, Patience, batch_schedulers, find_allocation
 from mpiric.tuning.events import AMENDED
@@ -34,19 +34,8 @@ class LostAllocationError(MpiricError):
     exit_code = ExitCode.NOT_FOUND
 
 
-class FailureCause:
-    """Cause of a failed run. Without an allocation, the machine mpiric runs on never counts as the cause."""
-
-    def excuse(self, stderr: Path) -> str:  # noqa: ARG002
-        """Return why the configuration is not the cause, "" if it is. Raises LostAllocationError."""
-        return ""
-
-    def leave(self) -> None:
-        """Clean up after the loss of the allocation."""
-
-
-class AllocationHosts(FailureCause):
-    """The hosts of an allocation, and its scheduler."""
+class AllocationHosts:
+    """The hosts of an allocation, and its scheduler: possible causes of a failed run."""
 
     def __init__(
         self, scheduler: BatchScheduler, host: Host, allocation: Allocation, patience: Patience | None = None
@@ -56,7 +45,7 @@ class AllocationHosts(FailureCause):
         self._foreign_steps = scheduler.steps(host, allocation.job)
 
     def excuse(self, stderr: Path) -> str:
-        """Check every host of the allocation; see FailureCause."""
+        """Return why the configuration is not the cause, "" if it is. Raises LostAllocationError."""
         cause = self._scheduler.why_it_failed(
             self._host, self._allocation, read_tail(stderr), self._patience, self._foreign_steps
         )
@@ -74,14 +63,14 @@ class AllocationHosts(FailureCause):
             time.sleep(_KILLED_WITHIN_S)
 
 
-def failure_cause_of(host: Host) -> FailureCause:
-    """Return the object that determines the causes of failed trials of this process."""
+def allocation_hosts(host: Host) -> AllocationHosts | None:
+    """Return the hosts of this process's allocation; None outside: this machine is never the cause."""
     try:
         allocation = find_allocation(host)
     except MpiricError:
-        return FailureCause()  # inconsistent allocations are reported elsewhere
+        return None  # inconsistent allocations are reported elsewhere
     scheduler = batch_schedulers().get(allocation.scheduler)
-    return AllocationHosts(scheduler, host, allocation) if scheduler else FailureCause()
+    return AllocationHosts(scheduler, host, allocation) if scheduler else None
 
 
 FAILURES = (Outcome.FAILED, Outcome.TIMED_OUT)

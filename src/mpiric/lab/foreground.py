@@ -7,9 +7,8 @@ from mpiric.host.processes.output_tap import OutputTap
 from mpiric.lab.probes import Probe
 from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
-from mpiric.model.launch import Launch, Spelling
-from mpiric.model.run import Run
-from mpiric.model.trial import Execution, Outcome, Trial
+from mpiric.model.job import Launch, Spelling
+from mpiric.model.run import Execution, Outcome, Run, Trial
 
 
 @dataclass(frozen=True)

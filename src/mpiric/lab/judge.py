@@ -19,12 +19,12 @@ from mpiric.model.amount import count_of
 from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
+from mpiric.model.job import Launch
 from mpiric.model.knob import FilesEffect
-from mpiric.model.launch import Launch
-from mpiric.model.marks import MarkPair
+from mpiric.model.pace import MarkPair
 from mpiric.model.quoting import sh_word
+from mpiric.model.run import Outcome, Phase, Split, Trial
 from mpiric.model.situation import RankSeen, Situation
-from mpiric.model.trial import Outcome, Phase, Split, Trial
 from mpiric.outputs.equivalence import AcceptedDifferences, Disagreement, Expectation, learn
 from mpiric.outputs.files import FilesExpectation, learn_files
 from mpiric.tuning.mark_split import forecast_s

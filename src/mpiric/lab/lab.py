@@ -15,15 +15,14 @@ from statistics import median_low
 from mpiric.host.isolation.working_copies import WorkingCopies
 from mpiric.host.processes.execution import Runner
 from mpiric.lab.directory_runs import DirectoryRuns, UsersDirectory
-from mpiric.lab.failures import FAILURES, FailureCause, LostAllocationError, Reliability
+from mpiric.lab.failures import FAILURES, AllocationHosts, LostAllocationError, Reliability
 from mpiric.lab.judge import OUTPUTS, Judge
 from mpiric.lab.probes import Probe, started_unix_s
 from mpiric.lab.render import TUNABLES_VARIABLE, render
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
-from mpiric.model.run import Plan, Result, Run
+from mpiric.model.run import Outcome, Phase, Plan, Result, Run, Split, Trial
 from mpiric.model.situation import Situation
-from mpiric.model.trial import Outcome, Phase, Split, Trial
 from mpiric.tuning.events import AMENDED
 from mpiric.tuning.store import TuneLog
 
@@ -46,13 +45,13 @@ class Lab:
         directories: WorkingCopies | UsersDirectory,
         log: TuneLog,
         judge: Judge,
-        failure_cause: FailureCause | None = None,
+        hosts: AllocationHosts | None = None,
     ) -> None:
         self.judge = judge
         self.probes: dict[Phase, Probe] = {}  # method of measurement by phase; default: the complete run
         self.runs = DirectoryRuns(runner, directories)
         self.log = log
-        self._failure_cause = failure_cause or FailureCause()
+        self._hosts = hosts
         self.block = ""  # name of a series of runs on the same nodes; "" for a single job
         self.after_ended_run: Callable[[], None] = lambda: None  # called when a run did not end by itself
         self.around_runs_s = 0.0  # spent on directories and on looking at what runs left
@@ -224,10 +223,11 @@ class Lab:
             self._excuses_left = _MOST_EXCUSES
             return False
         try:
-            excuse = self._failure_cause.excuse(Path(trial.stderr)) if self._excuses_left else ""
+            excuse = self._hosts.excuse(Path(trial.stderr)) if self._hosts and self._excuses_left else ""
         except LostAllocationError as lost:
             self._noted(replace(trial, outcome=Outcome.INTERRUPTED, reason=lost.message))
-            self._failure_cause.leave()
+            if self._hosts:
+                self._hosts.leave()
             raise
         if excuse:
             self._excuses_left -= 1
@@ -350,7 +350,7 @@ def drive(
     Trials that are ``logged`` are sent instead of making the run again: this resumes a plan.
 
     An interruption, or the error of a run that could not be made, is thrown into the plan, which may return
-    a partial result.
+    a partial result. After the loss of the allocation no further run is made.
     """
     logged = logged or LoggedTrials()
     try:
@@ -362,6 +362,8 @@ def drive(
                     trial = measure(run)
                 except (KeyboardInterrupt, MpiricError, OSError) as error:
                     run = plan.throw(error)
+                    if isinstance(error, LostAllocationError):
+                        raise
                     continue
                 report(trial)
             run = plan.send(trial)

@@ -11,11 +11,10 @@ from math import isclose, isnan
 from pathlib import Path
 
 from mpiric.model.dataclass import dataclass
-from mpiric.model.marks import MarkPair, PlaceResults, RunMarks
-from mpiric.model.pace import Crossing, MarkKey
-from mpiric.model.trial import Trial
+from mpiric.model.pace import Crossing, MarkKey, MarkPair, PlaceResults, RunMarks
+from mpiric.model.run import Trial
 from mpiric.outputs.equivalence import NONE_ACCEPTED, AcceptedDifferences, Disagreement
-from mpiric.outputs.prefixes import PrefixExpectation, keep_lines, learn_prefixes
+from mpiric.outputs.files import PrefixExpectation, keep_lines, learn_prefixes
 from mpiric.tuning.mark_choice import is_send, without_library_place
 
 # Largest relative difference of the calls and bytes of collectives and sends, on any rank. Polls, waits and
@@ -84,41 +83,34 @@ Place = tuple[int, MarkKey]  # rank and call site
 Results = tuple[PlaceResults, ...]
 
 
-@dataclass(frozen=True)
-class ResultsExpectation:
-    """Results and messages that were bitwise equal in all runs of the original."""
+def compare_results(
+    places: Mapping[Place, Results], run: RunMarks, accepted: AcceptedDifferences = NONE_ACCEPTED
+) -> str:
+    """Return the first difference from results that were equal in all originals, "" if there is none.
 
-    places: Mapping[Place, Results]
-
-    def compare(self, run: RunMarks, accepted: AcceptedDifferences = NONE_ACCEPTED) -> str:
-        """Return the first difference in a sentence, "" if there is none.
-
-        With rounding the latest results must be close, and messages are not compared, because small
-        differences have grown over the steps.
-        """
-        results = _by_place(run)
-        for (rank, key), expected in self.places.items():
-            if accepted.rounding and is_send(key.function):
-                continue
-            actual = results.get((rank, key), ())
-            if [result.results for result in actual] != [result.results for result in expected]:
-                return f"{_named(rank, key)} are not as many as the original's"
-            if not all(
-                _alike(*pair, rounding=accepted.rounding) for pair in zip(expected, actual, strict=True)
-            ):
-                return f"{_named(rank, key)} are not the original's"
-        return ""
+    With rounding the latest results must be close, and messages are not compared, because small differences
+    have grown over the steps.
+    """
+    results = _by_place(run)
+    for (rank, key), expected in places.items():
+        if accepted.rounding and is_send(key.function):
+            continue
+        actual = results.get((rank, key), ())
+        if [result.results for result in actual] != [result.results for result in expected]:
+            return f"{_named(rank, key)} are not as many as the original's"
+        if not all(_alike(*pair, rounding=accepted.rounding) for pair in zip(expected, actual, strict=True)):
+            return f"{_named(rank, key)} are not the original's"
+    return ""
 
 
-def learn_results(runs: Sequence[RunMarks]) -> ResultsExpectation:
-    """Learn from runs of the original that ended at the same mark."""
+def learn_results(runs: Sequence[RunMarks]) -> dict[Place, Results]:
+    """Return the results and messages that are bitwise equal in runs of the original to the same mark."""
     first, *further = [_by_place(run) for run in runs]
-    same = {
+    return {
         place: results
         for place, results in first.items()
         if all(_digests(other.get(place, ())) == _digests(results) for other in further)
     }
-    return ResultsExpectation(same)
 
 
 def _named(rank: int, key: MarkKey) -> str:
@@ -163,7 +155,7 @@ class MarkJudge:
 
     pair: MarkPair
     work: Mapping[int, Crossing]
-    results: ResultsExpectation
+    results: Mapping[Place, Results]  # equal in all runs of the original
     printed: PrefixExpectation
     originals: tuple[Trial, ...]
     ignored: "re.Pattern[str] | None" = None  # lines that are not compared
@@ -182,7 +174,7 @@ class MarkJudge:
         self, marks: RunMarks, stdout: Path, files: Mapping[str, Path], accepted: AcceptedDifferences
     ) -> Disagreement | None:
         """Return the disagreement with the original's answers, None without one."""
-        if different := self.results.compare(marks, accepted):
+        if different := compare_results(self.results, marks, accepted):
             return Disagreement(different, place=different)
         files = {} if self.pair.key.is_printed else files
         return self.printed.compare(stdout, files, accepted)

@@ -17,9 +17,9 @@ from mpiric.lab.directory_runs import Recorder, read_recorded
 from mpiric.lab.output_follower import EVERY_S, PairFollower
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
-from mpiric.model.launch import Spelling
-from mpiric.model.marks import ONLY_TIMES, MarkPair, MarksState, RankMarks, RunMarks
-from mpiric.model.trial import Execution, Split
+from mpiric.model.job import Spelling
+from mpiric.model.pace import ONLY_TIMES, MarkPair, MarksState, RankMarks, RunMarks
+from mpiric.model.run import Execution, Split
 from mpiric.profile.marks import read_first_rank, read_marks
 from mpiric.tuning.mark_split import split_of, split_of_stopped
 

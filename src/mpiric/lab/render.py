@@ -5,12 +5,10 @@ from dataclasses import replace
 from posixpath import basename
 
 from mpiric import knobs, launchers, mpis
-from mpiric.model.configuration import Configuration
+from mpiric.model.configuration import PARAMETER, Configuration
 from mpiric.model.errors import MismatchError, MpiricError, NoRuntimeError
-from mpiric.model.job import Job, Meaning, Segment
+from mpiric.model.job import Job, Launch, Meaning, Segment, Setting, Spelling
 from mpiric.model.knob import Knob
-from mpiric.model.launch import Launch, Setting, Spelling
-from mpiric.model.parameter import PARAMETER
 from mpiric.model.rank_order import RankOrders
 from mpiric.model.situation import Situation, Tuner
 

@@ -8,10 +8,10 @@ from re import fullmatch
 
 from mpiric.launchers._dialect import Dialect, Option, words
 from mpiric.model.amount import count_of
+from mpiric.model.configuration import PARAMETER
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 from mpiric.model.job import LaunchOption, Meaning
-from mpiric.model.parameter import PARAMETER
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,7 @@ from enum import Enum
 
 from mpiric.model.amount import count_of
 from mpiric.model.dataclass import dataclass
-from mpiric.model.job import HostSlots, Job, LauncherTraits, LaunchOption, Meaning
-from mpiric.model.launch import Spelling
+from mpiric.model.job import HostSlots, Job, LauncherTraits, LaunchOption, Meaning, Spelling
 from mpiric.model.placement import Emission, Plan
 from mpiric.model.situation import Situation
 

@@ -7,8 +7,7 @@ from itertools import pairwise
 from mpiric.launchers._arguments import is_assignment, leading_assignments, prefix_length
 from mpiric.launchers._dialect import Dialect, Option, Scope
 from mpiric.model.dataclass import dataclass
-from mpiric.model.job import Job, LaunchOption, Meaning, Segment
-from mpiric.model.launch import Launch, Setting
+from mpiric.model.job import Job, Launch, LaunchOption, Meaning, Segment, Setting
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from mpiric.launchers._registry import dialects
 from mpiric.model.dataclass import dataclass
-from mpiric.model.machine import CoreSet, Level
+from mpiric.model.machine import CoreSet, Level, pu_list
 from mpiric.model.placement import Emission, Plan, Seat
-from mpiric.model.pu_set import pu_list
 from mpiric.model.quoting import comment
 
 LEVELS = (None, Level.SOCKET, Level.NUMA, Level.CACHE)

@@ -5,8 +5,7 @@ from dataclasses import replace
 
 from mpiric.launchers._dialect import Dialect, Facet, HostFormat
 from mpiric.launchers._registry import dialects
-from mpiric.model.job import HostSlots, Job, Meaning, Segment
-from mpiric.model.launch import Spelling
+from mpiric.model.job import HostSlots, Job, Meaning, Segment, Spelling
 from mpiric.model.situation import Situation
 
 Hosts = tuple[HostSlots, ...]

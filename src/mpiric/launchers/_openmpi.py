@@ -30,8 +30,7 @@ from mpiric.launchers._emission import (
 from mpiric.launchers._spellers import by_variable, cores_for, crowded, ranks_on_each, route_speller
 from mpiric.model.amount import count_of
 from mpiric.model.dataclass import dataclass
-from mpiric.model.job import HostSlots, Job, LaunchOption, Meaning
-from mpiric.model.launch import Spelling
+from mpiric.model.job import HostSlots, Job, LaunchOption, Meaning, Spelling
 from mpiric.model.placement import Emission, Plan, Seat
 from mpiric.model.situation import Situation
 

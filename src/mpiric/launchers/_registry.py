@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 
+from mpiric.host.packaged import modules_of
 from mpiric.launchers._dialect import Dialect
 from mpiric.model.errors import MpiricError
 from mpiric.model.placement import Emission, Plan
-from mpiric.model.registry import modules_of
 
 
 @cache

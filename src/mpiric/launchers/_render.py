@@ -23,8 +23,7 @@ from mpiric.launchers._translate import joined, translate
 from mpiric.launchers._variables import rank_value, set_variables, unset_variable
 from mpiric.launchers.containers import bind_paths
 from mpiric.model.errors import MismatchError
-from mpiric.model.job import Job, LaunchOption, Meaning
-from mpiric.model.launch import LEFT_OUT, Launch, Setting, Spelling
+from mpiric.model.job import LEFT_OUT, Job, Launch, LaunchOption, Meaning, Setting, Spelling
 
 Spelled = tuple[str, str, Spelling]  # knob, value, spelling
 

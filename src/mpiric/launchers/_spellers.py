@@ -6,7 +6,7 @@ from mpiric.launchers._dialect import Speller, Words
 from mpiric.launchers._hosts import names_speller
 from mpiric.launchers._registry import dialects
 from mpiric.model.amount import count_of
-from mpiric.model.launch import Spelling
+from mpiric.model.job import Spelling
 from mpiric.model.situation import Situation
 
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 from mpiric.launchers._arguments import binding_wrapper, leading_assignments, parse_option, without_wrappers
 from mpiric.launchers._registry import dialects
 from mpiric.launchers.containers import split_container
+from mpiric.model.configuration import PARAMETER, substitute
 from mpiric.model.errors import MismatchError
 from mpiric.model.job import Job, Segment
-from mpiric.model.parameter import PARAMETER, substitute
 
 
 def with_parameters(job: Job, values: Mapping[str, str]) -> Job:

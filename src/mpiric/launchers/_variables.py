@@ -23,8 +23,7 @@ from mpiric.launchers._draft import (
 from mpiric.launchers._registry import dialects
 from mpiric.launchers.containers import container_variables, into_containers, map_containers
 from mpiric.model.amount import number_of
-from mpiric.model.job import Job, LaunchOption, Meaning
-from mpiric.model.launch import Setting
+from mpiric.model.job import Job, LaunchOption, Meaning, Setting
 
 # The dynamic linker applies these in each program that has them, including the launcher.
 _FOR_RANKS_ONLY = frozenset({"LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT"})

@@ -11,8 +11,7 @@ from mpiric.launchers._dialect import Dialect, Grammar, Option, assignment, flag
 from mpiric.launchers._emission import PROGRAM, REPEATED, fillings, openmp_variables, shared_variables
 from mpiric.launchers._spellers import by_depth, by_word, ranks_per_node
 from mpiric.model.amount import version_by
-from mpiric.model.job import Meaning
-from mpiric.model.launch import Spelling
+from mpiric.model.job import Meaning, Spelling
 from mpiric.model.machine import Level
 from mpiric.model.placement import Emission, HugePages, Plan
 from mpiric.model.situation import Situation

@@ -2,7 +2,7 @@
 
 from mpiric.launchers._dialect import Dialect, Grammar, Speller
 from mpiric.launchers._registry import dialects
-from mpiric.model.launch import Spelling
+from mpiric.model.job import Spelling
 from mpiric.model.situation import Situation
 
 

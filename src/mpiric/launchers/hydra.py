@@ -40,8 +40,7 @@ from mpiric.launchers._emission import (
 )
 from mpiric.launchers._spellers import by_variable, by_word, cores_for, ranks_on_each, route_speller
 from mpiric.model.amount import count_of, version_by
-from mpiric.model.job import LaunchOption, Meaning
-from mpiric.model.launch import Spelling
+from mpiric.model.job import LaunchOption, Meaning, Spelling
 from mpiric.model.machine import Level
 from mpiric.model.placement import Emission, Plan
 from mpiric.model.situation import Situation

@@ -24,10 +24,9 @@ from mpiric.launchers._emission import PROGRAM, REPEATED, hosts_with_ranks, open
 from mpiric.launchers._spellers import route_speller
 from mpiric.launchers.hydra import GRAMMAR, HOSTS, OPTIONS, SPELLINGS, WRITE, write_in_segment
 from mpiric.model.amount import count_of, version_by
-from mpiric.model.job import Meaning
-from mpiric.model.launch import Spelling
+from mpiric.model.job import Meaning, Spelling
+from mpiric.model.machine import pu_mask
 from mpiric.model.placement import Emission, Plan
-from mpiric.model.pu_set import pu_mask
 from mpiric.model.situation import Situation
 
 _DOMAINS = {"core": "core", "l3": "cache3", "numa": "numa", "package": "socket"}

@@ -21,9 +21,8 @@ from mpiric.launchers._openmpi import (
 )
 from mpiric.model.amount import version_by
 from mpiric.model.job import Meaning
-from mpiric.model.machine import Level
+from mpiric.model.machine import Level, pu_list
 from mpiric.model.placement import Emission, Plan, Seat
-from mpiric.model.pu_set import pu_list
 
 _WORDS = PlacementWords(
     package="package",

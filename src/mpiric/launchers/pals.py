@@ -23,8 +23,8 @@ from mpiric.launchers._emission import bound_inside, hosts_with_ranks, openmp_va
 from mpiric.launchers._spellers import by_depth, by_word
 from mpiric.model.amount import version_by
 from mpiric.model.job import Meaning
+from mpiric.model.machine import pu_list
 from mpiric.model.placement import Emission, Plan
-from mpiric.model.pu_set import pu_list
 
 _BINDING = {"none": "none", "core": "core", "hwthread": "thread", "numa": "numa", "package": "socket"}
 

@@ -29,11 +29,10 @@ from mpiric.launchers._dialect import (
 from mpiric.launchers._emission import bound_inside, hosts_with_ranks, openmp_variables, ranks_in_all
 from mpiric.launchers._spellers import by_word, route_speller
 from mpiric.model.amount import count_of, version_by
-from mpiric.model.host_list import hosts_of
-from mpiric.model.job import HostSlots, Job, LaunchOption, Meaning, Segment
-from mpiric.model.launch import Spelling
+from mpiric.model.batch import hosts_of
+from mpiric.model.job import HostSlots, Job, LaunchOption, Meaning, Segment, Spelling
+from mpiric.model.machine import pu_mask
 from mpiric.model.placement import Emission, Plan
-from mpiric.model.pu_set import pu_mask
 from mpiric.model.situation import Situation
 
 _EXPORT_NONE = ("NONE", "NIL")

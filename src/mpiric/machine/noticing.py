@@ -4,9 +4,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from mpiric.host.packaged import finding_from
-from mpiric.model.finding import Finding
-from mpiric.model.machine import Machine
-from mpiric.model.pu_set import pu_list
+from mpiric.model.errors import Finding
+from mpiric.model.machine import Machine, pu_list
 
 _SHARED_MEMORY = "/dev/shm"  # noqa: S108 read, not written to
 _SMALL_LOCKED_BYTES = 64 << 20

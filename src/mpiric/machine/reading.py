@@ -8,24 +8,23 @@ from collections.abc import Iterator
 
 from mpiric.host.host import Host
 from mpiric.host.packaged import packaged_table
-from mpiric.machine.cpu import read_cpu
-from mpiric.machine.network import read_nics
 from mpiric.machine.system import (
     local_gpus,
     read_allocators,
     read_blas_libraries,
     read_container,
+    read_cpu,
     read_host_name,
     read_kernel,
     read_libc,
+    read_nics,
     read_scheduler,
     read_system,
 )
 from mpiric.machine.topology import topology_of
 from mpiric.model.amount import number_of
 from mpiric.model.dataclass import dataclass
-from mpiric.model.machine import Compiler, FileSystem, Limits, Machine, Memory, Pages
-from mpiric.model.pu_set import parse_pu_list
+from mpiric.model.machine import Compiler, FileSystem, Limits, Machine, Memory, Pages, parse_pu_list
 from mpiric.storage import read_mounts, read_storage
 
 _NO_LIMIT = 1 << 60  # version 1 writes a number near 2^63 for "none"

@@ -12,8 +12,8 @@ from mpiric.host.host import Host
 from mpiric.host.processes.keeper import MARK
 from mpiric.host.processes.proc import TICKS_PER_S, program_of
 from mpiric.model.amount import count_of, number_of
+from mpiric.model.machine import parse_pu_list
 from mpiric.model.placement import ProcessSeen, ThreadSeen, openmp_binding, unlimited_pool
-from mpiric.model.pu_set import parse_pu_list
 from mpiric.model.quoting import one_line
 from mpiric.model.rank_choice import ObservedProcess, choose_ranks, is_mpi_library, rank_of
 

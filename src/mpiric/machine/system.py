@@ -1,11 +1,19 @@
-"""Operating system, accelerators and installed libraries of a machine."""
+"""Operating system, CPU, network interfaces, accelerators and installed libraries of a machine.
+
+The microarchitecture has archspec's names, and the rule is archspec's: the deepest target whose vendor and
+features match. It is repeated here because archspec only reads the machine it runs on, not the text of
+another host.
+"""
 
 import re
 
-from mpiric.host.facts.file_search import linker_cache, matching
+from archspec.cpu import TARGETS, Microarchitecture
+
+from mpiric.host.files import linker_cache, matching
 from mpiric.host.host import Host
+from mpiric.model.amount import number_of
+from mpiric.model.machine import Cpu, Nic, parse_pu_list
 from mpiric.model.placement import Gpu
-from mpiric.model.pu_set import parse_pu_list
 
 _SCHEDULERS = (
     ("slurm", "sinfo"),
@@ -125,3 +133,157 @@ def read_blas_libraries(host: Host) -> tuple[tuple[str, str], ...]:
         for path in matching(host, pattern):
             libraries.setdefault("mkl", path)
     return tuple(libraries.items())
+
+
+def read_cpu(host: Host) -> Cpu:
+    """Return the CPU of a host; the names are generic if the kernel reports too little."""
+    return parse_cpuinfo(host.read_text("/proc/cpuinfo") or "")
+
+
+def parse_cpuinfo(text: str) -> Cpu:
+    """Return the CPU that /proc/cpuinfo describes; its first processor represents all others."""
+    facts: dict[str, str] = {}
+    for line in text.splitlines():
+        key, separator, value = line.partition(":")
+        if separator:
+            facts.setdefault(key.strip(), value.strip())
+    family = _family(facts)
+    vendor = facts.get("vendor_id") or _arm_vendor(facts.get("CPU implementer", ""))
+    kernel_features = set((facts.get("flags") or facts.get("Features") or "").split())
+    # archspec knows the other names under which the kernel prints some features.
+    features = tuple(sorted(Microarchitecture("", [], vendor or "generic", kernel_features, {}).features))
+    fitting = [target for target in TARGETS.values() if _fits(target, family, vendor, features, facts)]
+    generic = max((t for t in fitting if t.vendor == "generic"), key=_depth, default=None)
+    part = facts.get("CPU part", "")
+    by_part = [t for t in fitting if part and t.cpu_part == part]
+    better = [t for t in by_part or fitting if generic is None or t > generic]
+    target = max(better, key=_depth, default=generic)
+    model = facts.get("model name") or facts.get("cpu") or facts.get("uarch") or ""
+    return Cpu(
+        target=target.name if target else family,
+        generic=generic.name if generic else family,
+        vendor=vendor or "generic",
+        model=re.sub(r"\s+", " ", model),
+        features=features,
+    )
+
+
+def _family(facts: dict[str, str]) -> str:
+    if "flags" in facts:
+        return "x86_64"
+    if "CPU implementer" in facts:
+        return "aarch64"
+    if "POWER" in facts.get("cpu", ""):
+        return "ppc64le"
+    return "riscv64" if facts.get("isa", "").startswith("rv64") else ""
+
+
+def _arm_vendor(code: str) -> str:
+    vendors: dict[str, str] = _arm_vendors()
+    return vendors.get(code, code)
+
+
+def _arm_vendors() -> dict[str, str]:
+    from archspec.cpu.schema import TARGETS_JSON
+
+    vendors: dict[str, str] = TARGETS_JSON["conversions"]["arm_vendors"]
+    return vendors
+
+
+def _fits(
+    target: Microarchitecture, family: str, vendor: str, features: tuple[str, ...], facts: dict[str, str]
+) -> bool:
+    root = TARGETS.get(family)
+    if root is None or (target != root and root not in target.ancestors):
+        return False
+    if family == "ppc64le":
+        power = re.search(r"POWER(\d+)", facts["cpu"])
+        return power is not None and target.generation <= int(power[1])
+    if family == "riscv64":
+        name = facts.get("uarch", "").rpartition(",")[2].replace("-", "")
+        return target.vendor == "generic" or target.name == name
+    if family == "aarch64" and target.vendor == "generic" and target != root:
+        return False  # the kernel does not report the version of the architecture
+    return target.vendor in {vendor, "generic"} and set(target.features) <= set(features)
+
+
+def _depth(target: Microarchitecture) -> tuple[int, int]:
+    return len(target.ancestors), len(target.features)
+
+
+_NET = "/sys/class/net"
+_RDMA = "/sys/class/infiniband"
+
+# ARPHRD_* numbers of <linux/if_arp.h>.
+_TYPES = {"1": "ethernet", "32": "ipoib", "772": "loopback"}
+
+
+def read_nics(host: Host) -> tuple[Nic, ...]:
+    """Return the interfaces of the kernel's network stack, then the RDMA devices."""
+    addresses = host.addresses()
+    interfaces = tuple(_interface(host, name, addresses.get(name, ())) for name in host.list_dir(_NET))
+    devices = tuple(_rdma_device(host, name) for name in host.list_dir(_RDMA))
+    return tuple(nic for nic in interfaces if nic.kind) + devices
+
+
+def _interface(host: Host, name: str, addresses: tuple[str, ...]) -> Nic:
+    def text(part: str) -> str:
+        return (host.read_text(f"{_NET}/{name}/{part}") or "").strip()
+
+    kind = _TYPES.get(text("type"), "")
+    if kind == "ethernet":
+        kind = _ethernet_kind(host, name)
+    speed = text("speed")
+    return Nic(
+        name=name,
+        kind=kind,
+        speed_mbit=number_of(speed),  # -1 or unreadable if the kernel does not know it
+        mtu=number_of(text("mtu")),
+        # Loopback and tunnels report "unknown" although they carry traffic.
+        up=text("operstate") in {"up", "unknown"},
+        addresses=addresses,
+        numa_node=_node(text("device/numa_node")),
+    )
+
+
+def _ethernet_kind(host: Host, name: str) -> str:
+    driver = host.real_path(f"{_NET}/{name}/device/driver").rpartition("/")[2]
+    if driver.startswith("cxi"):
+        return "slingshot"
+    return "virtual" if "/devices/virtual/" in host.real_path(f"{_NET}/{name}") else "ethernet"
+
+
+def _rdma_device(host: Host, name: str) -> Nic:
+    def text(part: str) -> str:
+        return (host.read_text(f"{_RDMA}/{name}/{part}") or "").strip()
+
+    rate = re.match(r"([0-9]{1,9}(?:\.[0-9]{1,9})?) Gb/sec", text("ports/1/rate"))
+    link = text("ports/1/link_layer")
+    return Nic(
+        name=name,
+        kind=_rdma_kind(
+            name, host.real_path(f"{_RDMA}/{name}/device/driver").rpartition("/")[2], text("node_type"), link
+        ),
+        speed_mbit=int(float(rate[1]) * 1000) if rate else 0,
+        mtu=0,
+        up="ACTIVE" in text("ports/1/state"),
+        addresses=(),
+        numa_node=_node(text("device/numa_node")),
+    )
+
+
+def _rdma_kind(name: str, driver: str, node_type: str, link: str) -> str:
+    """Return the kind of an adapter; adapters with the kernel's verbs interface need different libraries."""
+    if name.startswith("hfi1"):
+        return "omni-path"
+    if name.startswith("qib"):
+        return "truescale"
+    if driver == "efa" or name.startswith("efa"):
+        return "efa"
+    if "RNIC" in node_type:
+        return "iwarp"
+    return "roce" if link == "Ethernet" else "infiniband"
+
+
+def _node(text: str) -> int:
+    return number_of(text, -1)

@@ -6,16 +6,14 @@ from dataclasses import replace
 from math import prod
 from re import findall, sub
 
-from mpiric.host.facts.file_search import matching
 from mpiric.host.facts.hwloc import HwlocDiedError, redirections
-from mpiric.host.files import exists, why_unreadable
+from mpiric.host.files import exists, matching, why_unreadable
 from mpiric.host.host import Host
-from mpiric.host.installation.homes import homes
+from mpiric.host.user_directories import homes
 from mpiric.machine.topology_xml import MOST_PUS, check_topology, read_topology
 from mpiric.model.amount import number_of
 from mpiric.model.errors import MpiricError, NotFoundError
-from mpiric.model.machine import Cache, Core, NumaNode, Topology
-from mpiric.model.pu_set import parse_pu_list
+from mpiric.model.machine import Cache, Core, NumaNode, Topology, parse_pu_list
 
 _CPUS = "/sys/devices/system/cpu"
 _NODES = "/sys/devices/system/node"

@@ -5,8 +5,7 @@ from collections.abc import Mapping
 
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
-from mpiric.model.machine import Cache, Core, NumaNode, Topology
-from mpiric.model.pu_set import parse_pu_mask
+from mpiric.model.machine import Cache, Core, NumaNode, Topology, parse_pu_mask
 
 _CACHE_KINDS = {"0": "unified", "1": "data", "2": "instruction"}
 MOST_PUS = 8192  # largest NR_CPUS of Linux on any architecture

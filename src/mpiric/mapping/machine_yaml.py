@@ -21,8 +21,8 @@ import yaml
 
 from mpiric.mapping.networks import parse_network
 from mpiric.mapping.switches import network_of_switches
+from mpiric.model.batch import hosts_of
 from mpiric.model.errors import MpiricError
-from mpiric.model.host_list import hosts_of
 from mpiric.model.mapping import LevelCost, MachineSpec, RoutedNetwork
 
 _KEYS = ("nodes", "slots", "inside", "network", "switches", "at", "distances", "costs", "nics")

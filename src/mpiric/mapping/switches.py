@@ -11,9 +11,9 @@ from dataclasses import field
 import numpy as np
 
 from mpiric.mapping.networks import with_group_links
+from mpiric.model.batch import hosts_of
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
-from mpiric.model.host_list import hosts_of
 from mpiric.model.mapping import Numbers, RoutedNetwork, routed
 
 _PAIR = re.compile(r"(\w+)=(\S*)")

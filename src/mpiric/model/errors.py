@@ -1,8 +1,10 @@
-"""Errors that are shown to the user, and the exit codes of mpiric."""
+"""Errors and findings that are shown to the user, and the exit codes of mpiric."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import IntEnum
+
+from mpiric.model.dataclass import dataclass
 
 
 class ExitCode(IntEnum):
@@ -101,3 +103,13 @@ def writing(path: object, hint: str = "name another directory") -> Iterator[None
         yield
     except OSError as error:
         raise NoRoomError(f"cannot write {path}: {error.strerror or error}", hint=hint) from error
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Observation for the user, with evidence and fix; ``id`` is stable (``unbound-ranks``)."""
+
+    id: str
+    says: str  # a sentence
+    evidence: str  # numbers or setting that show it
+    fix: str  # instruction, as exact as possible

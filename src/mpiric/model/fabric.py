@@ -6,8 +6,8 @@ from enum import Enum
 
 from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
-from mpiric.model.finding import Finding
-from mpiric.model.launch import Launch
+from mpiric.model.errors import Finding
+from mpiric.model.job import Launch
 from mpiric.model.situation import HostNames
 
 

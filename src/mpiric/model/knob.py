@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 
 from mpiric.model.dataclass import dataclass
-from mpiric.model.launch import Spelling
+from mpiric.model.job import Spelling
 from mpiric.model.situation import Situation
 
 FILES = "io"  # family of the knobs for files, and name of the group of all knobs that affect files

@@ -11,8 +11,8 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from mpiric.model.dataclass import dataclass
-from mpiric.model.finding import Finding
-from mpiric.model.launch import Launch
+from mpiric.model.errors import Finding
+from mpiric.model.job import Launch
 from mpiric.model.machine import Core
 from mpiric.model.storage import FileLayout
 

@@ -5,15 +5,13 @@ from dataclasses import field
 
 from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
-from mpiric.model.evidence import Evidence, Share, Verdict
-from mpiric.model.finding import Finding
-from mpiric.model.job import Job
+from mpiric.model.errors import Finding
+from mpiric.model.evidence import Evidence, Share, Verdict, WholeCheck
+from mpiric.model.job import Job, Launch
 from mpiric.model.knob import FilesEffect
-from mpiric.model.launch import Launch
-from mpiric.model.marks import MarkPair
 from mpiric.model.mpi_library import MpiLibrary
-from mpiric.model.recipe import WholeCheck
-from mpiric.model.trial import Split
+from mpiric.model.pace import MarkPair
+from mpiric.model.run import Split
 
 
 @dataclass(frozen=True)

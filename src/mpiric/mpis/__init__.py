@@ -6,6 +6,7 @@ The names below also find installed libraries.
 from mpiric.mpis._by_name import (
     ask_connections,
     connections,
+    defaults_of,
     embedded_defaults,
     export,
     export_files,
@@ -14,11 +15,10 @@ from mpiric.mpis._by_name import (
     packages,
     spell,
 )
-from mpiric.mpis._defaults import defaults_of
 from mpiric.mpis._describe import launcher_text
 from mpiric.mpis._discovery import find_mpis, mpi_of_launcher, mpi_of_library
 from mpiric.mpis._implementation import Exported, implementations, variable_beginnings, with_capabilities
-from mpiric.mpis._programs import (
+from mpiric.mpis._locations import (
     abi_of_program,
     family_of_soname,
     libraries_needed_by,

@@ -6,8 +6,8 @@ MPI_Init reads every ``MPIR_CVAR_X`` from the environment of the ranks; unknown 
 from collections.abc import Mapping
 
 from mpiric.model.amount import version_by
+from mpiric.model.job import Spelling
 from mpiric.model.knob import Spell, by_value, in_bytes, parse_bytes, plain, word
-from mpiric.model.launch import Spelling
 from mpiric.model.mpi_library import NodeSetting
 from mpiric.model.situation import Situation
 from mpiric.mpis import _fabrics

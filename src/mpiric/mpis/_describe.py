@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from posixpath import basename, dirname
 
-from mpiric.host.facts.file_search import linker_cache, matching
+from mpiric.host.files import linker_cache, matching
 from mpiric.host.host import HERE, Host
-from mpiric.host.installation.homes import homes
+from mpiric.host.user_directories import homes
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.mpis._implementation import (
     Implementation,
@@ -20,8 +20,7 @@ from mpiric.mpis._implementation import (
     implementations,
     with_capabilities,
 )
-from mpiric.mpis._locations import Location
-from mpiric.mpis._programs import family_of_soname, is_inner_part
+from mpiric.mpis._locations import Location, family_of_soname, is_inner_part
 
 _DRIVERS = ("ufs", "nfs", "lustre", "gpfs", "panfs", "daos", "pvfs2", "xfs", "quobytefs")
 # ROMIO's table of drivers holds the file-name prefix of each ("lustre:"). The linker may store one as the end

@@ -9,8 +9,7 @@ from mpiric.host.host import Host
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.mpis._describe import describe, launcher_text, library_in
 from mpiric.mpis._implementation import Implementation, implementations, with_capabilities
-from mpiric.mpis._locations import Location, library_dirs, locations, prefix_of_launcher
-from mpiric.mpis._programs import family_of_soname
+from mpiric.mpis._locations import Location, family_of_soname, library_dirs, locations, prefix_of_launcher
 
 
 def find_mpis(host: Host) -> tuple[MpiLibrary, ...]:

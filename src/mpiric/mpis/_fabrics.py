@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
+from mpiric.model.job import Spelling
 from mpiric.model.knob import Spell, word
-from mpiric.model.launch import Spelling
 from mpiric.model.machine import IP_KINDS
 from mpiric.model.situation import Situation
 

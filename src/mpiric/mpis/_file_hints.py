@@ -7,10 +7,10 @@ program. Variables of a library hold for all files.
 import hashlib
 from collections.abc import Callable
 
-from mpiric.model.file_rules import HintRule, parse_hints
+from mpiric.model.job import Spelling
 from mpiric.model.knob import Spell
-from mpiric.model.launch import Spelling
 from mpiric.model.situation import Situation
+from mpiric.model.storage import HintRule, parse_hints
 
 Exported = Callable[[tuple[HintRule, ...], Situation], Spelling | None]
 

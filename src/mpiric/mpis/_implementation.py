@@ -5,13 +5,13 @@ from dataclasses import field, replace
 from functools import lru_cache
 
 import mpiric.mpis
+from mpiric.host.packaged import modules_of
 from mpiric.model.amount import number_of
 from mpiric.model.dataclass import dataclass
 from mpiric.model.fabric import TransportReport
 from mpiric.model.knob import Spell
 from mpiric.model.mpi_library import AbiFamily, Capabilities, MpiLibrary, MpiPackage
 from mpiric.model.policy import Policy, Span
-from mpiric.model.registry import modules_of
 
 Defaults = tuple[str, ...]  # decision trees built into a library
 

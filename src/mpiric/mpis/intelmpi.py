@@ -19,9 +19,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from mpiric.model.fabric import PairClass, TransportPath, TransportReport
-from mpiric.model.file_rules import parse_hints
+from mpiric.model.job import Spelling
 from mpiric.model.knob import Spell, by_value, in_bytes, parse_bytes, plain, word
-from mpiric.model.launch import Spelling
 from mpiric.model.mpi_library import (
     AbiFamily,
     Capabilities,
@@ -32,6 +31,7 @@ from mpiric.model.mpi_library import (
 )
 from mpiric.model.policy import Policy, Span
 from mpiric.model.situation import Situation
+from mpiric.model.storage import parse_hints
 from mpiric.mpis import _ch4, _fabrics
 from mpiric.mpis._boxes import Box, boxes, not_expressed
 from mpiric.mpis._file_hints import by_hint_file, hint_speller

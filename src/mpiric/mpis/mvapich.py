@@ -8,8 +8,8 @@ import re
 from collections.abc import Mapping
 
 from mpiric.model.amount import version_by
+from mpiric.model.job import Spelling
 from mpiric.model.knob import Spell, in_bytes, parse_bytes, plain, word
-from mpiric.model.launch import Spelling
 from mpiric.model.mpi_library import AbiFamily, Capabilities, CollectiveComponents
 from mpiric.model.situation import Situation
 from mpiric.mpis import _ch4, _fabrics

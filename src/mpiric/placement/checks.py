@@ -4,10 +4,9 @@ from collections.abc import Collection, Iterable, Sequence
 
 from mpiric.model.amount import counted
 from mpiric.model.dataclass import dataclass
-from mpiric.model.finding import Finding
-from mpiric.model.machine import Topology
+from mpiric.model.errors import Finding
+from mpiric.model.machine import Topology, pu_list
 from mpiric.model.placement import OPENMP_BINDING, ProcessSeen, ThreadSeen
-from mpiric.model.pu_set import pu_list
 
 _BUSY = 0.2  # share of the busiest thread's CPU time; threads below it are helpers (progress, signals)
 _STARTED_S = 0.05  # CPU time from which the computing threads can be recognised

@@ -4,9 +4,9 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 
 from mpiric.model.amount import counted
-from mpiric.model.finding import Finding
+from mpiric.model.errors import Finding
+from mpiric.model.machine import pu_list
 from mpiric.model.placement import Plan, ProcessSeen
-from mpiric.model.pu_set import pu_list
 from mpiric.placement.checks import (
     Node,
     far_memory,

@@ -9,8 +9,7 @@ from statistics import median
 
 from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
-from mpiric.model.run import Plan, Run
-from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.model.run import Outcome, Phase, Plan, Run, Trial
 from mpiric.statistics.confidence_sequence import separation
 from mpiric.statistics.effects import Effects, at_last_speed
 from mpiric.statistics.space import Point, SearchSpace

@@ -7,8 +7,7 @@ from statistics import median
 from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
 from mpiric.model.evidence import Evidence
-from mpiric.model.run import Plan, Run
-from mpiric.model.trial import Phase
+from mpiric.model.run import Phase, Plan, Run
 from mpiric.plans.prove import ProofState, prove
 from mpiric.statistics.claims import StoppingRule
 

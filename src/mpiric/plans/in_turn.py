@@ -4,8 +4,7 @@ from collections.abc import Iterable
 
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
-from mpiric.model.run import Plan, Run
-from mpiric.model.trial import Outcome, Phase
+from mpiric.model.run import Outcome, Phase, Plan, Run
 
 
 def in_turn(configurations: Iterable[Configuration], rounds: int) -> Plan[dict[Configuration, list[float]]]:

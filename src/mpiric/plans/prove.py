@@ -35,8 +35,7 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, ProgramFailedError
 from mpiric.model.evidence import Evidence, Verdict
-from mpiric.model.run import Plan, Run
-from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.model.run import Outcome, Phase, Plan, Run, Trial
 from mpiric.statistics.claims import (
     LIKELY,
     PRESELECTED,

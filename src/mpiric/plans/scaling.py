@@ -11,9 +11,8 @@ from random import Random
 
 from mpiric.model.amount import seconds
 from mpiric.model.dataclass import dataclass
-from mpiric.model.run import Plan, Run
+from mpiric.model.run import Outcome, Plan, Run, Trial
 from mpiric.model.scaling import Size
-from mpiric.model.trial import Outcome, Trial
 from mpiric.statistics.scaling_estimates import bend_of, half_width, time_of
 from mpiric.tuning.objective import Budget
 

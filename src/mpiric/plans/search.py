@@ -22,8 +22,7 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import ProgramFailedError
 from mpiric.model.evidence import Share
-from mpiric.model.run import Plan
-from mpiric.model.trial import Outcome, Trial
+from mpiric.model.run import Outcome, Plan, Trial
 from mpiric.plans.evaluator import Evaluator, OutOfBudgetError
 from mpiric.plans.ranking import (
     SHOWN,

@@ -40,10 +40,11 @@ from mpiric.tuning.objective import Budget
 _PRESELECTING = 2
 
 
-@dataclass(frozen=True)
-class ProofPlan:
-    """Parameters of the proofs of an answer and of smaller ones."""
+@dataclass
+class SmallestAnswer:
+    """Proves an answer, then smaller ones, until all units are shown to contribute."""
 
+    first: Configuration
     units_of: Callable[[Configuration], tuple[Unit, ...]]
     rule: StoppingRule
     budget: Budget
@@ -60,14 +61,6 @@ class ProofPlan:
     slowest: float = 0.0  # largest objective of the original so far; 0: unknown
     limit_s: float | None = None  # time limit of each run
     is_clear: bool = False  # the runs of the search show the gain clearly
-
-
-@dataclass
-class SmallestAnswer:
-    """Proves an answer, then smaller ones, until all units are shown to contribute."""
-
-    plan: ProofPlan
-    first: Configuration
     came_back: bool = False
     units: int = 0  # number of units of the first answer that is proved
     has_left: bool = False  # the proof of an answer ended undecided for a smaller one
@@ -91,7 +84,7 @@ class SmallestAnswer:
         After an interruption, `proved` is valid.
         """
         answer = yield from self._preselected()
-        self.units = len(self.plan.units_of(answer))
+        self.units = len(self.units_of(answer))
         self._first = self._state(answer)
         last = smallest = yield from self._prove(self._first)
         while last.is_left or last.evidence.verdict is Verdict.FASTER:
@@ -103,7 +96,7 @@ class SmallestAnswer:
             if not missing or not self._can_be_proved(answer, last):
                 break
             names = _names(share.knobs for share in missing)
-            self.plan.say(f"{names} not shown to contribute: proving it without")
+            self.say(f"{names} not shown to contribute: proving it without")
             smaller = yield from self._prove(self._state(answer))
             if not (smaller.is_left or _keeps_up(smaller, smallest)):
                 smaller = (yield from self._bring_back(last, missing)) or smaller
@@ -123,30 +116,30 @@ class SmallestAnswer:
 
         Nothing is claimed here, so that it does not use any of the error.
         """
-        plan, answer = self.plan, self.first
-        units = plan.units_of(answer)
-        if not _has_room(plan, len(units)):
-            doubtful = [unit for unit in units if set(unit) <= set(plan.doubtful)]
-            doubtful.sort(key=lambda unit: max(map(plan.doubtful.index, unit)))
+        answer = self.first
+        units = self.units_of(answer)
+        if not self._has_room(len(units)):
+            doubtful = [unit for unit in units if set(unit) <= set(self.doubtful)]
+            doubtful.sort(key=lambda unit: max(map(self.doubtful.index, unit)))
             answer = self._smaller(answer, doubtful[: len(units) - 1], "seen")
-            units = plan.units_of(answer)
-        unsure = [unit for unit in units if not set(unit) <= set(plan.evident)]
-        if _has_room(plan, len(units)) or not _can_look(plan, len(units), len(unsure)):
+            units = self.units_of(answer)
+        unsure = [unit for unit in units if not set(unit) <= set(self.evident)]
+        if self._has_room(len(units)) or not self._can_look(len(units), len(unsure)):
             return answer
-        plan.say("few runs are left: looking first at what settings are worth")
+        self.say("few runs are left: looking first at what settings are worth")
         proof = yield from prove(
             ProofState(
                 answer,
                 unsure,
-                plan.rule,
+                self.rule,
                 self._errors(len(units)),
-                seed=plan.seed,
-                budget=plan.budget,
-                limit_s=plan.limit_s,
-                round_of=plan.round_of,
+                seed=self.seed,
+                budget=self.budget,
+                limit_s=self.limit_s,
+                round_of=self.round_of,
                 compares=False,
-                stops=plan.stops,
-                slowest=plan.slowest,
+                stops=self.stops,
+                slowest=self.slowest,
             )
         )
         if proof.rejected:
@@ -158,9 +151,9 @@ class SmallestAnswer:
     def _smaller(self, answer: Configuration, missing: Sequence[Unit], how: str) -> Configuration:
         """Return the answer without some units, or unchanged if the smaller one failed before."""
         smaller = _less(answer, missing)
-        if not missing or self.plan.is_rejected(smaller):
+        if not missing or self.is_rejected(smaller):
             return answer
-        self.plan.say(f"{_names(missing)} not {how} to contribute: proving it without")
+        self.say(f"{_names(missing)} not {how} to contribute: proving it without")
         return smaller
 
     def _bring_back(self, larger: Proof, missing: list[Share]) -> Plan[Proof | None]:
@@ -171,28 +164,27 @@ class SmallestAnswer:
         if len(missing) < 2 or is_spent or not self._can_be_proved(answer, larger):
             return None
         self.came_back, self.blocks = True, {}
-        self.plan.say(f"something of that is needed: proving it with {_names([best.knobs])}")
+        self.say(f"something of that is needed: proving it with {_names([best.knobs])}")
         return (yield from self._prove(self._state(answer)))
 
     def _state(self, answer: Configuration) -> ProofState:
-        plan = self.plan
-        units = plan.units_of(answer)
+        units = self.units_of(answer)
         return ProofState(
             answer,
             units,
-            plan.rule,
+            self.rule,
             self._errors(self.units),
-            seed=plan.seed,
-            budget=plan.budget,
-            cost_s=ROOM * _pair_s(plan) / 2,
-            round_of=plan.round_of,
-            stops=plan.stops,
-            limit_s=plan.limit_s,
+            seed=self.seed,
+            budget=self.budget,
+            cost_s=ROOM * self._pair_s() / 2,
+            round_of=self.round_of,
+            stops=self.stops,
+            limit_s=self.limit_s,
             blocks=self.blocks,
-            has_room=_has_room(plan, len(units)),
+            has_room=self._has_room(len(units)),
             may_be_left=not (self.has_left or self.came_back),
-            slowest=plan.slowest,
-            is_clear=plan.is_clear,
+            slowest=self.slowest,
+            is_clear=self.is_clear,
         )
 
     def _prove(self, state: ProofState) -> Plan[Proof]:
@@ -204,51 +196,46 @@ class SmallestAnswer:
 
     def _errors(self, units: int) -> Errors:
         """Return the errors of the next proof; after an undecided one the reserved tenth is available."""
-        errors = self.plan.rule.errors(units, comeback=self.came_back)
-        reserved = self.plan.rule.errors(units, comeback=True)
+        errors = self.rule.errors(units, comeback=self.came_back)
+        reserved = self.rule.errors(units, comeback=True)
         return Errors(reserved.main, errors.unit) if self.has_left else errors
 
     def _can_be_proved(self, answer: Configuration, last: Proof) -> bool:
         """Return whether an answer has not failed, and its fewest pairs fit into the budget."""
-        if self.plan.is_rejected(answer):
+        if self.is_rejected(answer):
             return False
         error = self._errors(self.units).main
-        return self.plan.budget.fits(last.run_s, 2 * self.plan.rule.clear_pairs(error))
+        return self.budget.fits(last.run_s, 2 * self.rule.clear_pairs(error))
 
+    def _has_room(self, units: int) -> bool:
+        """Return whether an answer of so many units and then a smaller one fit into the budget."""
+        pairs = self.rule.fewest_pairs(self.rule.errors(units).main)
+        replicates = max(FEWEST_REPLICATES, units)
+        rounds = -(-pairs // replicates)
+        return units < 2 or self._fits(rounds * replicates + pairs, rounds * units, units)
 
-def _has_room(plan: ProofPlan, units: int) -> bool:
-    """Return whether an answer with this number of units and a smaller one after it fit into the budget."""
-    pairs = plan.rule.fewest_pairs(plan.rule.errors(units).main)
-    replicates = max(FEWEST_REPLICATES, units)
-    rounds = -(-pairs // replicates)
-    return units < 2 or _fits(plan, rounds * replicates + pairs, rounds * units, units)
+    def _can_look(self, units: int, unsure: int) -> bool:
+        """Return whether two rounds of the unsure units fit before the pairs of a proof."""
+        pairs = self.rule.fewest_pairs(self.rule.errors(units).main)
+        single_runs = _PRESELECTING * (FEWEST_REPLICATES + unsure)
+        return bool(unsure) and self._fits(LOOK_LEAVES * pairs, single_runs, unsure, room=1.0)
 
+    def _fits(self, pairs: float, single_runs: int, units: int, room: float = ROOM) -> bool:
+        """Return whether pairs fit, and single runs of the answer with all units or without one."""
+        runs = int(2 * pairs) + single_runs
+        # Upper bound: without an effective unit, a run is as slow as the original.
+        slow = single_runs // max(1, units)
+        seconds = pairs * self._pair_s() + (single_runs - slow) * self._answer_s() + slow * self.run_s
+        return self.budget.fits(room * seconds / runs, runs)
 
-def _can_look(plan: ProofPlan, units: int, unsure: int) -> bool:
-    """Return whether two rounds of the unsure units fit before the pairs of a proof."""
-    pairs = plan.rule.fewest_pairs(plan.rule.errors(units).main)
-    single_runs = _PRESELECTING * (FEWEST_REPLICATES + unsure)
-    return bool(unsure) and _fits(plan, LOOK_LEAVES * pairs, single_runs, unsure, room=1.0)
+    def _answer_s(self) -> float:
+        return self.run_s if self.answer_s is None else min(self.run_s, self.answer_s)
 
-
-def _fits(plan: ProofPlan, pairs: float, single_runs: int, units: int, room: float = ROOM) -> bool:
-    """Return whether pairs fit, and single runs of the answer with all units or without one."""
-    runs = int(2 * pairs) + single_runs
-    # Upper bound: without an effective unit, a run is as slow as the original.
-    slow = single_runs // max(1, units)
-    seconds = pairs * _pair_s(plan) + (single_runs - slow) * _answer_s(plan) + slow * plan.run_s
-    return plan.budget.fits(room * seconds / runs, runs)
-
-
-def _answer_s(plan: ProofPlan) -> float:
-    return plan.run_s if plan.answer_s is None else min(plan.run_s, plan.answer_s)
-
-
-def _pair_s(plan: ProofPlan) -> float:
-    """Return the mean time of a pair, whose second run may be stopped; every other one is the original's."""
-    answer_s = _answer_s(plan)
-    stopped_s = min(plan.run_s, STOP_AT * answer_s) if plan.stops else plan.run_s
-    return answer_s + (plan.run_s + stopped_s) / 2
+    def _pair_s(self) -> float:
+        """Return the mean time of a pair; its second run, in turn the original's, may be stopped."""
+        answer_s = self._answer_s()
+        stopped_s = min(self.run_s, STOP_AT * answer_s) if self.stops else self.run_s
+        return answer_s + (self.run_s + stopped_s) / 2
 
 
 def _superfluous(proof: Proof, units: int) -> list[Share]:

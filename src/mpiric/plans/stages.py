@@ -21,8 +21,7 @@ from math import prod
 from random import Random
 
 from mpiric.model.dataclass import dataclass
-from mpiric.model.run import Plan
-from mpiric.model.trial import Outcome
+from mpiric.model.run import Outcome, Plan
 from mpiric.plans.evaluator import Evaluator, OutOfBudgetError
 from mpiric.plans.ranking import (
     SHOWN,

@@ -11,7 +11,7 @@ from functools import lru_cache
 from mpiric.host.packaged import packaged_names, packaged_table
 from mpiric.model.amount import Condition, parse_condition, quote
 from mpiric.model.dataclass import dataclass
-from mpiric.model.finding import Finding
+from mpiric.model.errors import Finding
 from mpiric.model.profile import Advice, Profile
 
 _START_UP = "start_up_share"  # share of the run with MPI_Init and MPI_Finalize

@@ -4,15 +4,15 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
-from mpiric.host.secrets import masked
+from mpiric.host.command_log import masked
+from mpiric.model.machine import parse_pu_list
 from mpiric.model.profile import SHORT_S, CollectiveUse, Comparison, Profile, QuantityChange, RankUse
-from mpiric.model.pu_set import parse_pu_list
 from mpiric.model.record import RankState, Record
-from mpiric.profile import cells, traffic
+from mpiric.profile import cells, communicators
 from mpiric.profile.advise import advise
 from mpiric.profile.cells import POINT_TO_POINT, counted, fact, rank_uses
 from mpiric.profile.communicators import by_collective, by_communicator, labels
-from mpiric.profile.efficiency import Waiting, efficiencies
+from mpiric.profile.efficiency import Waiting, efficiencies, slow_node_numbers
 from mpiric.profile.files import file_totals
 from mpiric.profile.numbers import (
     affinity_numbers,
@@ -24,7 +24,6 @@ from mpiric.profile.numbers import (
     time_numbers,
 )
 from mpiric.profile.sites import site_uses
-from mpiric.profile.slow_node import slow_node_numbers
 from mpiric.profile.timeline import excess_numbers, timeline_of
 
 _COPY_BYTES_PER_S = 4e9  # a copy reads and writes, half of the bandwidth of a core
@@ -98,8 +97,8 @@ def analyse(record: Record, command: str = "", usable_cpus: Mapping[str, int] | 
     waiting, names = Waiting(record), labels(record)
     functions, ranks, files = cells.by_function(record), rank_uses(record), file_totals(record)
     collectives = by_collective(record, names, waiting)
-    p2p = traffic.between_ranks(record, traffic.POINT_TO_POINT)
-    nodes, places = traffic.nodes_of(record)
+    p2p = communicators.between_ranks(record, communicators.POINT_TO_POINT)
+    nodes, places = communicators.nodes_of(record)
     regions = cells.by_region(record)
     efficiency = efficiencies(record, waiting)
     inside = tuple(use for use in functions if use.name not in cells.OUTSIDE)
@@ -140,9 +139,9 @@ def analyse(record: Record, command: str = "", usable_cpus: Mapping[str, int] | 
         files=files,
         sites=site_uses(record),
         p2p=p2p,
-        one_sided=traffic.between_ranks(record, traffic.ONE_SIDED),
+        one_sided=communicators.between_ranks(record, communicators.ONE_SIDED),
         nodes=nodes,
-        node_traffic=traffic.between_nodes(p2p, places),
+        node_traffic=communicators.between_nodes(p2p, places),
         numbers=numbers,
         notes=_notes(record),
     )

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from struct import Struct
 from typing import Any
 
+from mpiric.model.dataclass import dataclass
 from mpiric.model.pace import KeyPace
 from mpiric.model.record import (
     CallCell,
@@ -20,9 +21,51 @@ from mpiric.model.record import (
     Timeline,
     TrafficKind,
 )
-from mpiric.profile import image_head, layout
-from mpiric.profile.image_head import ImageHead
+from mpiric.profile import layout
 from mpiric.profile.pace import read_pace
+
+# Names of the usage numbers of the head: facts in version 1, numbers since; the allocator's are facts before
+# version 5.
+USAGE = (
+    "time.user_us",
+    "time.system_us",
+    "faults.minor",
+    "faults.major",
+    "switches.voluntary",
+    "switches.involuntary",
+    "memory.peak_kib",
+    "allocator.calls",
+    "allocator.large_calls",
+    "allocator.us",
+)
+UNKNOWN = (1 << 64) - 1
+
+# Upper limits: larger numbers mean damage and must not be allocated.
+MOST_RANKS = 1 << 24
+MOST_IMAGE_BYTES, MOST_NAMES_BYTES = 1 << 24, 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class ImageHead:
+    """Head of an image."""
+
+    version: int
+    bytes: int
+    world_rank: int
+    world_size: int
+    state: int
+    thread_level: int
+    job: int
+    begin_unix_ns: int
+    begin_ticks: int
+    begin_ns: int
+    latest_ticks: int
+    latest_ns: int
+    receives: tuple[int, int, int, int]
+    span_ticks: int
+    usage: tuple[int, ...]  # values of `USAGE`; empty in version 1, where they are facts
+    sections: dict[str, tuple[int, int, int]]  # section → (offset, entries, lost entries)
+
 
 _STATES = {1: RankState.RUNNING, 2: RankState.FINALIZED, 3: RankState.STOPPED, 4: RankState.ABORTED}
 _KINDS = (TrafficKind.MESSAGE, TrafficKind.PUT, TrafficKind.GET)
@@ -59,7 +102,7 @@ def read_head(image: memoryview) -> ImageHead:
     _, _, sections, size, rank, world, state, level, *numbers = form.image.unpack_from(image)
     if sections != len(form.sections):
         raise ValueError("the head of a rank's data is invalid")
-    if not 0 <= rank < world <= image_head.MOST_RANKS or size > len(image) or state not in _STATES:
+    if not 0 <= rank < world <= MOST_RANKS or size > len(image) or state not in _STATES:
         raise ValueError(f"the head of rank {rank} is inconsistent")
     tables = {}
     for position, (name, expected) in enumerate(form.strides.items()):
@@ -82,8 +125,8 @@ def _rows(image: memoryview, head: ImageHead, name: str, entry: Struct) -> Itera
 
 
 def _usage(head: ImageHead) -> dict[str, str]:
-    values = zip(image_head.USAGE, head.usage, strict=False)  # older versions have fewer
-    return {name: str(value) for name, value in values if value != image_head.UNKNOWN}
+    values = zip(USAGE, head.usage, strict=False)  # older versions have fewer
+    return {name: str(value) for name, value in values if value != UNKNOWN}
 
 
 def _tick_s(head: ImageHead) -> float:

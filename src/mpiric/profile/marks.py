@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 
 from mpiric.host.files import open_and_read
 from mpiric.model.errors import ExitCode, MpiricError, NotFoundError
-from mpiric.model.marks import MarksState, PlaceResults, RankMarks, RunMarks
-from mpiric.model.pace import Crossing, MarkKey
+from mpiric.model.pace import Crossing, MarkKey, MarksState, PlaceResults, RankMarks, RunMarks
 from mpiric.profile import marks_layout as layout
-from mpiric.profile.image_head import MOST_RANKS
+from mpiric.profile.image import MOST_RANKS
 
 _FILES = "rank-*.marks"
 _TABLES = (

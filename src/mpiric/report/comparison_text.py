@@ -8,8 +8,7 @@ from rich.text import Text
 
 from mpiric.model.amount import seconds, share, size
 from mpiric.model.profile import PER_STEP, Comparison, QuantityChange
-from mpiric.report._amounts import count
-from mpiric.report._pages import page
+from mpiric.report._pages import count, page
 
 _FORMS = {"ranks": count, "wall time": seconds, PER_STEP: seconds, "peak memory of a rank": size}
 _MAX_FUNCTIONS = 8

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mpiric.host.secrets import masked
+from mpiric.host.command_log import masked
 from mpiric.model.fabric import Alternative, Fabric, PairReport
 
 

@@ -3,10 +3,9 @@
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from mpiric.model.finding import Finding
-from mpiric.model.machine import Core
+from mpiric.model.errors import Finding
+from mpiric.model.machine import Core, pu_list
 from mpiric.model.placement import Emission, Plan, ProcessSeen
-from mpiric.model.pu_set import pu_list
 from mpiric.model.quoting import sh_command, sh_with_variables
 
 _CELLS_A_LINE = 24

@@ -11,8 +11,7 @@ from rich.text import Text
 from mpiric.model.amount import seconds, size
 from mpiric.model.dataclass import dataclass
 from mpiric.model.policy import LearnedKey, LearnedPolicy
-from mpiric.report._amounts import count
-from mpiric.report._pages import page
+from mpiric.report._pages import count, page
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _LIBRARY_MARK = "·"

@@ -13,8 +13,7 @@ from typing import Any
 from markupsafe import Markup
 
 from mpiric.model.profile import Profile
-from mpiric.report._amounts import library
-from mpiric.report._pages import page, template, template_text
+from mpiric.report._pages import library, page, template, template_text
 from mpiric.report.sections import SECTIONS
 
 LIBRARY = "echarts.min.js"  # put into library/ by `make setup` and by the build of the wheel

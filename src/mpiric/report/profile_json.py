@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
-from mpiric.model.finding import Finding
+from mpiric.model.errors import Finding
 from mpiric.model.profile import Advice, FileTotal, NodeTopology, Profile
 
 

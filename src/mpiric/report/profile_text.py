@@ -9,9 +9,9 @@ from rich.table import Table
 from rich.text import Text
 
 from mpiric.model.amount import seconds, share, size
-from mpiric.model.finding import Finding
+from mpiric.model.errors import Finding
 from mpiric.model.profile import TIME_OUTSIDE, Advice, Profile
-from mpiric.report._amounts import count, effects_in_words, expectation, library, on_huge_pages
+from mpiric.report._pages import count, effects_in_words, expectation, library, on_huge_pages
 from mpiric.report.profile_html import charts_library
 
 _MOST_FUNCTIONS, _MOST_ADVICE = 5, 3

@@ -8,9 +8,8 @@ from typing import Any
 
 from mpiric.model.amount import seconds
 from mpiric.model.dataclass import dataclass
-from mpiric.model.machine import Core
+from mpiric.model.machine import Core, parse_pu_list
 from mpiric.model.profile import Message, NodeTopology, Profile, RankUse, TimelineRow
-from mpiric.model.pu_set import parse_pu_list
 
 _MOST_ENTRIES = 500_000  # limit of entries in a matrix; more are reduced by joining ranks
 _HEAVIEST = 12

@@ -8,7 +8,7 @@ from typing import Any
 
 from mpiric.model.amount import share, size
 from mpiric.model.profile import SHORT_S, Profile
-from mpiric.report._amounts import count, effects_in_words, expectation, on_huge_pages
+from mpiric.report._pages import count, effects_in_words, expectation, on_huge_pages
 from mpiric.report.rank_order_pictures import order_pictures
 from mpiric.report.rank_order_text import mapped_text
 from mpiric.report.rank_sections import placement_view, ranks_view, timeline_view, traffic_view

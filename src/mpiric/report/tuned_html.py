@@ -2,11 +2,11 @@
 
 from math import ceil, floor, log, log10
 
-from mpiric.host.secrets import masked, masked_launch
+from mpiric.host.command_log import masked, masked_launch
 from mpiric.model.amount import show_duration
 from mpiric.model.dataclass import dataclass
 from mpiric.model.evidence import Verdict
-from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.model.run import Outcome, Phase, Trial
 from mpiric.model.tuned import Tuned
 from mpiric.report._pages import template
 from mpiric.report.tuned_parts import (

@@ -3,7 +3,7 @@
 from math import isfinite
 from typing import Any
 
-from mpiric.host.secrets import masked
+from mpiric.host.command_log import masked
 from mpiric.model.tuned import KnobChange, Tuned
 from mpiric.report.tuned_parts import split_json, times_json
 

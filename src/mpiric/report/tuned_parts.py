@@ -6,9 +6,8 @@ from math import isfinite, isinf, prod
 from typing import Any
 
 from mpiric.model.dataclass import dataclass
-from mpiric.model.evidence import Share, Verdict
+from mpiric.model.evidence import Share, Verdict, WholeCheck, WholeVerdict
 from mpiric.model.pace import MarkKey
-from mpiric.model.recipe import WholeCheck, WholeVerdict
 from mpiric.model.tuned import KnobChange, PartRatio, RunTimes, SplitGain, Tuned
 
 _COARSE = 10.0  # percentage from which no decimals are shown

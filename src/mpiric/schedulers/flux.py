@@ -12,11 +12,19 @@ from dataclasses import replace
 
 from mpiric.host.host import Host
 from mpiric.model.amount import count_of, number_of
-from mpiric.model.batch import AllocatedHost, Allocation, BatchJob, BatchLayout, End, NodeShape, Stage
+from mpiric.model.batch import (
+    AllocatedHost,
+    Allocation,
+    BatchJob,
+    BatchLayout,
+    End,
+    NodeShape,
+    Stage,
+    hosts_of,
+)
 from mpiric.model.errors import MpiricError
-from mpiric.model.host_list import hosts_of
 from mpiric.model.json_text import parse_json
-from mpiric.model.pu_set import parse_pu_list
+from mpiric.model.machine import parse_pu_list
 from mpiric.model.quoting import directive_value
 from mpiric.schedulers._batch import COMMAND_TIMEOUT_S, BatchScheduler, arguments
 from mpiric.schedulers._scheduler import ELEMENT_VARIABLE, JobRequest, Patience, SubmitSettings

@@ -4,7 +4,7 @@ from re import MULTILINE, search
 
 from mpiric.host.host import Host
 from mpiric.model.batch import AllocatedHost, Allocation
-from mpiric.model.pu_set import parse_pu_list
+from mpiric.model.machine import parse_pu_list
 from mpiric.schedulers._scheduler import Scheduler
 
 

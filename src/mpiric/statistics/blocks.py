@@ -11,8 +11,7 @@ from itertools import groupby
 from math import exp, isfinite, log
 from statistics import fmean, median, variance
 
-from mpiric.model.run import Run
-from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.model.run import Outcome, Phase, Run, Trial
 
 
 def deal(runs: Sequence[Run], most_blocks: int, fewest_runs: int = 1) -> tuple[tuple[Run, ...], ...]:

@@ -73,16 +73,6 @@ class Sizes:
     trust: tuple[float, ...] = ()  # factor of each factor's prior variance; empty: by its score
 
 
-@dataclass(frozen=True)
-class Gains:
-    """Gains of points over another point: expected logarithms and their variances."""
-
-    mean: Array  # one value per point
-    variance: Array
-    mean_without: Array  # one value per point and run, estimated without that run
-    variance_without: Array
-
-
 class Effects:
     """Fit of all runs so far; a new one is made after each run."""
 
@@ -123,8 +113,11 @@ class Effects:
         within = self._signal(self.sizes, *self._parts(levels, levels))
         return across @ self._weights + self._centre, within - across @ self._inverse @ across.T
 
-    def gains(self, points: Sequence[Point], best: Point) -> Gains:
-        """Estimate the gains of these points over the best, from all runs and with each run left out."""
+    def gains(self, points: Sequence[Point], best: Point) -> tuple[Array, Array, Array, Array]:
+        """Estimate the gains of these points over the best, as logarithms.
+
+        Return means and variances of the points, and both of each point and run with that run left out.
+        """
         levels = np.array([*points, best], dtype=np.intp).reshape(len(points) + 1, self._points.shape[1])
         across = self._signal(self.sizes, *self._parts(levels, self._points))
         to_best = self._signal(self.sizes, *self._parts(levels, levels[-1:]))[:, 0]
@@ -140,7 +133,7 @@ class Effects:
         apart = (pull - pull[-1])[:-1]
         mean, variance = means[-1] - means[:-1], variances[:-1] + variances[-1] - 2 * shared[:-1]
         certain = np.diag(self._inverse)
-        return Gains(
+        return (
             mean,
             variance,
             mean[:, None] + apart * (self._weights / certain),
@@ -315,10 +308,10 @@ def _without_run(inverse: Array, run: NDArray[np.intp]) -> Array:
 
 def expected_improvement(effects: Effects, points: Sequence[Point], best: Point) -> Array:
     """Return the expected gain of each point over the best, as a logarithm."""
-    gains, disturbed = effects.gains(points, best), effects.disturbed()
-    noise = effects.noise**2
-    with_all_runs = _positive_part(gains.mean, _learned(gains.variance, noise))
-    without_one = _positive_part(gains.mean_without, _learned(gains.variance_without, noise))
+    mean, variance, mean_without, variance_without = effects.gains(points, best)
+    disturbed, noise = effects.disturbed(), effects.noise**2
+    with_all_runs = _positive_part(mean, _learned(variance, noise))
+    without_one = _positive_part(mean_without, _learned(variance_without, noise))
     return np.asarray(with_all_runs * max(0.0, 1 - disturbed.sum()) + without_one @ disturbed)
 
 

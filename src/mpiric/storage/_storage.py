@@ -6,9 +6,9 @@ from functools import lru_cache
 
 import mpiric.storage
 from mpiric.host.host import HERE, Host, Space
+from mpiric.host.packaged import modules_of
 from mpiric.model.dataclass import dataclass
 from mpiric.model.machine import FileSystem
-from mpiric.model.registry import modules_of
 from mpiric.model.storage import FileLayout, Mount, StorageFacts
 
 Commands = tuple[tuple[str, ...], ...]

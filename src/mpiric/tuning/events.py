@@ -10,7 +10,7 @@ from mpiric.host.files import is_file
 from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
 from mpiric.model.json_text import is_number, parse_json, read_fields
-from mpiric.model.trial import Outcome, Phase, Split, Trial
+from mpiric.model.run import Outcome, Phase, Split, Trial
 
 _LONGEST_LINE = 1 << 20
 AMENDED = "amended"  # event with objective and outcome of a trial that was logged before they were known

@@ -17,8 +17,7 @@ from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 from mpiric.model.evidence import Verdict
 from mpiric.model.json_text import read_fields
-from mpiric.model.marks import MarkPair, read_mark_option
-from mpiric.model.pace import KeyPace
+from mpiric.model.pace import KeyPace, MarkPair, read_mark_option
 from mpiric.statistics.claims import PairedClaim, StoppingRule
 from mpiric.statistics.confidence_sequence import Bounds, centre
 from mpiric.tuning.events import TuneEvents

@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 
 from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
-from mpiric.model.marks import MarkPair, MarksState, RankMarks, RunMarks
-from mpiric.model.pace import KeyPace, RunPace
-from mpiric.model.trial import Outcome, Phase, Split, Trial
+from mpiric.model.pace import KeyPace, MarkPair, MarksState, RankMarks, RunMarks, RunPace
+from mpiric.model.run import Outcome, Phase, Split, Trial
 from mpiric.model.tuned import PartRatio, SplitGain
 from mpiric.statistics.claims import quotient, typical_ratio
 from mpiric.statistics.confidence_sequence import Bounds, interval_of_bounds

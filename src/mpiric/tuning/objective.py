@@ -1,4 +1,4 @@
-"""Objective of a search: a time, core-hours, a number in the output or printed by a command. Its budget."""
+"""Objective of a search (a time, core-hours, a number that a run or a command prints), and its budget."""
 
 import re
 import time

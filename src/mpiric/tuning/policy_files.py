@@ -12,9 +12,8 @@ from typing import Any
 from mpiric.host.facts.time_slices import Timed, disturbances
 from mpiric.host.files import read_bounded
 from mpiric.host.owned_files import write_text
-from mpiric.model.checked_table import CheckedTable, show
 from mpiric.model.errors import MpiricError
-from mpiric.model.json_text import parse_json
+from mpiric.model.json_text import CheckedTable, parse_json, show
 from mpiric.model.policy import (
     ANY,
     COLLECTIVES,

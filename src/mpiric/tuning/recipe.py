@@ -11,18 +11,26 @@ from pathlib import Path
 
 import tomli_w
 
+from mpiric.host.command_log import masked
 from mpiric.host.files import is_directory, read_bounded
 from mpiric.host.owned_files import write_text
 from mpiric.host.packaged import parse_toml
-from mpiric.host.secrets import masked
-from mpiric.model.checked_table import CheckedTable
-from mpiric.model.configuration import Configuration
+from mpiric.model.configuration import PARAMETER, Configuration
 from mpiric.model.errors import MpiricError
-from mpiric.model.evidence import Evidence, Share, Verdict
+from mpiric.model.evidence import (
+    FORMAT,
+    Evidence,
+    Fingerprint,
+    ProvedMarks,
+    Recipe,
+    Share,
+    Verdict,
+    WholeCheck,
+    WholeVerdict,
+)
+from mpiric.model.json_text import CheckedTable
 from mpiric.model.knob import REMOVED
-from mpiric.model.marks import read_mark_option
-from mpiric.model.parameter import PARAMETER
-from mpiric.model.recipe import FORMAT, Fingerprint, ProvedMarks, Recipe, WholeCheck, WholeVerdict
+from mpiric.model.pace import read_mark_option
 from mpiric.statistics.confidence_sequence import median_interval
 from mpiric.tuning.policy_files import parse_flat
 

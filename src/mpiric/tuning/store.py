@@ -23,15 +23,15 @@ from typing import Any
 
 import psutil
 
+from mpiric.host.command_log import masked
 from mpiric.host.files import is_file
 from mpiric.host.owned_files import open_directory, open_new, open_own
-from mpiric.host.secrets import masked
 from mpiric.host.user_directories import user_directory_or_passwd
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, NoRoomError, NotFoundError
 from mpiric.model.evidence import Verdict
 from mpiric.model.json_text import parse_json
-from mpiric.model.trial import Trial
+from mpiric.model.run import Trial
 from mpiric.tuning.events import TuneEvents, read_log, trial_to_json
 
 LOG = logging.getLogger(__package__)

@@ -10,11 +10,9 @@ from mpiric.lab.render import as_variables
 from mpiric.machine import read_machine
 from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
-from mpiric.model.errors import MismatchError, MpiricError, NotFoundError
-from mpiric.model.finding import Finding
-from mpiric.model.job import Job, LaunchOption, Meaning, Segment
+from mpiric.model.errors import Finding, MismatchError, MpiricError, NotFoundError
+from mpiric.model.job import Job, Launch, LaunchOption, Meaning, Segment, Spelling
 from mpiric.model.knob import Try
-from mpiric.model.launch import Launch, Spelling
 from mpiric.model.machine import Machine
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.quoting import sh_with_variables

@@ -5,7 +5,7 @@ from dataclasses import replace
 from mpiric.host.host import Host
 from mpiric.machine import load_topology, notice, read_machine
 from mpiric.model.dataclass import dataclass
-from mpiric.model.finding import Finding
+from mpiric.model.errors import Finding
 from mpiric.model.machine import FileSystem, Machine, Topology
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.mpis import find_mpis

@@ -9,11 +9,11 @@ from typing import Any
 
 from mpiric import launchers
 from mpiric.host.host import Host
-from mpiric.host.installation.homes import homes, installed_prefixes
 from mpiric.host.installation.native import library_under_name, native_part
 from mpiric.host.installation.prefixes import install_package
 from mpiric.host.installation.stand_ins import fortran_in, stand_ins, write_stand_in
 from mpiric.host.owned_files import write_whole
+from mpiric.host.user_directories import homes, installed_prefixes
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.json_text import is_number, json_lines

@@ -1,4 +1,4 @@
-// Masking of arguments that look like secrets in the record, which others may read; see host/secrets.py.
+// Masking of arguments that look like secrets in the record, which others may read; see host/command_log.py.
 #pragma once
 
 #include <algorithm>

@@ -13,7 +13,7 @@ from benchmarks.answers import counted, row_of, summary_of, tuned_side, worth_of
 from mpiric.knobs import all_knobs
 from mpiric.launchers import parse_command
 from mpiric.model.configuration import Configuration
-from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.model.run import Outcome, Phase, Trial
 
 DIALECTS = {"mpich-5": "hydra", "openmpi-5": "openmpi5", "openmpi-4": "openmpi4"}
 MEMORY = Remedy("memory", ("malloc=keep-memory|keep-memory-padded", "allocator=jemalloc"))

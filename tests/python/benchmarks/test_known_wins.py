@@ -5,7 +5,7 @@ from benchmarks.known_wins import CASES, arrived_after, is_found, summary_of
 
 from mpiric.knobs import all_knobs
 from mpiric.model.configuration import Configuration
-from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.model.run import Outcome, Phase, Trial
 
 CORE = Configuration.of({"binding": "core"})
 

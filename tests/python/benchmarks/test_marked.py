@@ -8,8 +8,7 @@ from benchmarks.windows import row_of
 
 from mpiric.model.errors import NotFoundError
 from mpiric.model.evidence import Verdict
-from mpiric.model.marks import MarkPair
-from mpiric.model.pace import Crossing, MarkKey
+from mpiric.model.pace import Crossing, MarkKey, MarkPair
 
 PAIR = MarkPair(MarkKey("MPI_Allreduce", "", 2, 0), 10, 50)
 

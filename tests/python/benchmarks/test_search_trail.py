@@ -3,7 +3,7 @@
 from benchmarks._search_trail import knobs_run, right_after
 
 from mpiric.model.configuration import Configuration
-from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.model.run import Outcome, Phase, Trial
 
 ORIGINAL = Configuration()
 RIGHT = Configuration.of({"malloc": "keep-memory"})

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from mpiric.cli._progress import Progress
 from mpiric.model.configuration import Configuration
-from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.model.run import Outcome, Phase, Trial
 
 TUNED = Configuration.of({"malloc": "keep-memory"})
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.support.connections import transports_in
 
-from mpiric.fabric.library_output import asking
+from mpiric.fabric.probe import asking
 from mpiric.model.fabric import PairClass
 from mpiric.mpis import ask_connections
 

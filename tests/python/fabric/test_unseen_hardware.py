@@ -12,7 +12,7 @@ from tests.support.replay_host import Recording, ReplayHost
 
 from mpiric.fabric.networks import best_network, kinds, misdriven
 from mpiric.fabric.probe import carriers, contradiction
-from mpiric.machine.network import read_nics
+from mpiric.machine.system import read_nics
 from mpiric.model.fabric import Moved, PairClass, TransportPath
 
 NODE, OTHER = PairClass.SAME_NUMA, PairClass.OTHER_NODE

@@ -18,8 +18,8 @@ import pytest
 import mpiric
 from mpiric.host.processes.execution import Runner, Workspace
 from mpiric.host.processes.proc import carrying
-from mpiric.model.launch import Launch
-from mpiric.model.trial import Execution
+from mpiric.model.job import Launch
+from mpiric.model.run import Execution
 
 TAG = "MPIRIC_TEST_TAG"
 

@@ -6,8 +6,7 @@ from tests.support.answers import values
 from tests.support.situations import BY_LABEL, machine, rank, situation
 
 from mpiric import knobs
-from mpiric.model.job import LaunchOption, Meaning
-from mpiric.model.launch import Spelling
+from mpiric.model.job import LaunchOption, Meaning, Spelling
 from mpiric.model.machine import Nic
 from mpiric.model.situation import Situation
 from mpiric.workflows.tune.space import requested_space

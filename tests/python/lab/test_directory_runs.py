@@ -6,7 +6,7 @@ from tests.support.situations import MPIS, situation
 from mpiric.host.isolation.working_copies import CopyPolicy, TrialDirectory, WorkingCopies
 from mpiric.lab import directory_runs
 from mpiric.model.configuration import Configuration
-from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.model.run import Outcome, Phase, Trial
 
 
 def test_pending_writes_of_a_stopped_run_are_awaited_when_tuning_files(monkeypatch, tmp_path):

@@ -8,7 +8,7 @@ from tests.support.trials_stand import BOUND, Stand
 
 from mpiric.lab.failures import MANY, Disputes, RejectedRun
 from mpiric.model.configuration import Configuration
-from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.model.run import Outcome, Phase, Trial
 
 FREE = Configuration.of({"binding": "none"})
 

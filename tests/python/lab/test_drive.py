@@ -5,8 +5,7 @@ import pytest
 from mpiric.lab.lab import LoggedTrials, drive
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
-from mpiric.model.run import Run
-from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.model.run import Outcome, Phase, Run, Trial
 
 ORIGINAL = Configuration()
 RUN = Run(ORIGINAL, Phase.SEARCH)

@@ -8,9 +8,8 @@ from mpiric.lab.directory_runs import Recorder
 from mpiric.lab.foreground import Foreground
 from mpiric.lab.probes import WholeRun
 from mpiric.model.configuration import Configuration
-from mpiric.model.launch import Launch
-from mpiric.model.run import Run
-from mpiric.model.trial import Outcome, Phase
+from mpiric.model.job import Launch
+from mpiric.model.run import Outcome, Phase, Run
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,7 @@ from mpiric.lab.failures import LostAllocationError
 from mpiric.lab.judge import Judge
 from mpiric.lab.lab import Lab
 from mpiric.model.configuration import Configuration
-from mpiric.model.run import Run
-from mpiric.model.trial import Outcome, Phase
+from mpiric.model.run import Outcome, Phase, Run
 from mpiric.tuning.objective import Objective, parse_objective
 
 

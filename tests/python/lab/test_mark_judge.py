@@ -1,8 +1,7 @@
 """Runs with another number of ranks than the original, up to a step marker."""
 
 from mpiric.lab.mark_judge import MarkJudge
-from mpiric.model.marks import MarkPair, MarksState, RankMarks, RunMarks
-from mpiric.model.pace import Crossing, MarkKey
+from mpiric.model.pace import Crossing, MarkKey, MarkPair, MarksState, RankMarks, RunMarks
 
 PAIR = MarkPair(MarkKey("MPI_Allreduce", "app+0x10", 0, 0), 10, 20)
 FIRST, LAST = Crossing(1.0, 30, 300), Crossing(2.0, 60, 600)

@@ -14,9 +14,8 @@ from mpiric.lab.judge import Judge
 from mpiric.lab.lab import Lab, drive
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import ProgramFailedError
-from mpiric.model.run import Plan, Run
+from mpiric.model.run import Outcome, Phase, Plan, Run
 from mpiric.model.situation import Allowed
-from mpiric.model.trial import Outcome, Phase
 from mpiric.tuning.objective import Objective
 from mpiric.tuning.store import Store
 from mpiric.workflows.launch.fingerprints import job_identity

@@ -5,8 +5,7 @@ import time
 import pytest
 
 from mpiric.lab.output_follower import OutputFollower, PairFollower
-from mpiric.model.marks import MarkPair, MarksState
-from mpiric.model.pace import MarkKey
+from mpiric.model.pace import MarkKey, MarkPair, MarksState
 
 
 @pytest.fixture

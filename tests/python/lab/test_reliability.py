@@ -8,9 +8,8 @@ from tests.support.trials_stand import BOUND, Stand
 from mpiric.lab.failures import Reliability
 from mpiric.lab.probes import BetweenMarkers
 from mpiric.model.configuration import Configuration
-from mpiric.model.marks import MarkPair
-from mpiric.model.pace import MarkKey
-from mpiric.model.trial import Execution, Outcome, Phase, Trial
+from mpiric.model.pace import MarkKey, MarkPair
+from mpiric.model.run import Execution, Outcome, Phase, Trial
 from mpiric.profile.marks import read_marks
 
 HANGS = Behaviour(100.0)

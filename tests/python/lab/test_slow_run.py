@@ -5,7 +5,7 @@ from tests.support.marks_files import marks_file
 from tests.support.paces import key
 
 from mpiric.lab.probes import SlowRun
-from mpiric.model.marks import MarkPair
+from mpiric.model.pace import MarkPair
 from mpiric.profile.marks import read_marks
 
 FIRST_ALONE = ((2.0, 50, 500), (-5.0, 0, 0))  # the last mark is at the zero of the clock: not reached

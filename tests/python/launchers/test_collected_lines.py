@@ -8,7 +8,7 @@ from tests.python.launchers.test_lines import FOLDER, LINES
 
 from mpiric.launchers import dialects, parse_command, render
 from mpiric.model.errors import MismatchError, MpiricError
-from mpiric.model.launch import Spelling
+from mpiric.model.job import Spelling
 
 
 def read_collected():

@@ -5,7 +5,7 @@ import pytest
 from mpiric.launchers import render
 from mpiric.launchers.containers import engines, split_container
 from mpiric.model.errors import MismatchError
-from mpiric.model.launch import Spelling
+from mpiric.model.job import Spelling
 
 # engine → program line, its words up to the image, the image
 LINES = {

@@ -1,7 +1,7 @@
 import pytest
 
 from mpiric.launchers import launcher_word, parse_command, render
-from mpiric.model.launch import Spelling
+from mpiric.model.job import Spelling
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ import pytest
 
 from mpiric.launchers import dialects, render
 from mpiric.model.errors import MismatchError
-from mpiric.model.launch import Spelling
+from mpiric.model.job import Spelling
 
 LINES = {
     "openmpi4": "mpirun -np 2 ./a",

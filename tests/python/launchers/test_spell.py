@@ -4,7 +4,7 @@ import pytest
 from tests.support.situations import MPIS, machine, situation
 
 from mpiric.launchers import dialects, render, spell
-from mpiric.model.launch import Spelling
+from mpiric.model.job import Spelling
 from mpiric.model.situation import Situation
 
 LINES = {"srun": "srun -n 2 ./a", "aprun": "aprun -n 2 ./a", "direct": "./a"}

@@ -5,8 +5,7 @@ import pytest
 from mpiric.launchers import dialects, render, write_host_file
 from mpiric.launchers._hosts import read_host_file
 from mpiric.model.errors import MismatchError
-from mpiric.model.job import HostSlots
-from mpiric.model.launch import LEFT_OUT, Spelling
+from mpiric.model.job import LEFT_OUT, HostSlots, Spelling
 
 
 def switched(job, dialect, launcher):

@@ -4,7 +4,7 @@ import archspec.cpu
 import pytest
 
 from mpiric.host.facts.local import LocalHost
-from mpiric.machine.cpu import parse_cpuinfo, read_cpu
+from mpiric.machine.system import parse_cpuinfo, read_cpu
 
 ZEN2 = """processor : 0
 vendor_id\t: AuthenticAMD

@@ -1,4 +1,4 @@
-from mpiric.machine.network import read_nics
+from mpiric.machine.system import read_nics
 
 
 def _net(name: str, **facts: str) -> dict[str, str]:

@@ -2,14 +2,16 @@
 
 import pytest
 
-from mpiric.model.file_rules import (
+from mpiric.model.storage import (
+    ALL_TARGETS,
+    FileLayout,
     HintRule,
     LayoutRule,
+    Stripes,
     parse_hints,
     parse_layouts,
     write_layouts,
 )
-from mpiric.model.storage import ALL_TARGETS, FileLayout, Stripes
 
 MIB = 1 << 20
 

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mpiric.model.batch import counts_of, folded, hosts_of
 from mpiric.model.errors import MpiricError
-from mpiric.model.host_list import counts_of, folded, hosts_of
 
 
 def test_ranges_and_single_names_are_expanded():

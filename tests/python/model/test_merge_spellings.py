@@ -4,7 +4,7 @@ import pytest
 
 from mpiric.lab.render import merge_spellings, merge_tunables
 from mpiric.model.errors import MismatchError
-from mpiric.model.launch import Spelling
+from mpiric.model.job import Spelling
 
 
 def test_tunables_of_two_knobs_end_up_in_one_variable() -> None:

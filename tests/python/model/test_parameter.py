@@ -2,8 +2,8 @@
 
 import pytest
 
+from mpiric.model.configuration import check_parameter_value, parse_parameters, substitute
 from mpiric.model.errors import MpiricError
-from mpiric.model.parameter import check_parameter_value, parse_parameters, substitute
 
 COMMAND = ("mpirun", "-n", "{N}", "./app", "--block={NB}", "{print $1}")
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mpiric.model.pu_set import parse_pu_list, parse_pu_mask, pu_list
+from mpiric.model.machine import parse_pu_list, parse_pu_mask, pu_list
 
 
 def test_a_list_of_ranges_is_read():

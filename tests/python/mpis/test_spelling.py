@@ -9,7 +9,7 @@ from tests.support.situations import BY_LABEL, MPIS, all_situations, machine, si
 from mpiric.algorithms.library import library_algorithms
 from mpiric.knobs import all_knobs
 from mpiric.launchers import spell as spell_by_launcher
-from mpiric.model.launch import Spelling
+from mpiric.model.job import Spelling
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.situation import Situation
 from mpiric.mpis import implementations, spell

@@ -1,7 +1,7 @@
 import pytest
 
 from mpiric.outputs.equivalence import AcceptedDifferences
-from mpiric.outputs.prefixes import learn_prefixes
+from mpiric.outputs.files import learn_prefixes
 
 
 def steps(count: int, energy: float = -1.5, start: int = 0) -> str:

@@ -8,8 +8,8 @@ from mpiric.launchers._emission import whole_cores
 from mpiric.launchers._openmpi import rankfile
 from mpiric.launchers.openmpi5 import _units
 from mpiric.model.errors import MpiricError
+from mpiric.model.machine import pu_list
 from mpiric.model.placement import HardwareThreads
-from mpiric.model.pu_set import pu_list
 from mpiric.placement.rankfile import Numbers, plan_rankfile, read_rankfile
 
 WISHES = [

@@ -7,7 +7,7 @@ import pytest
 from tests.support.scripted_lab import run_points
 
 from mpiric.model.configuration import Configuration
-from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.model.run import Outcome, Phase, Trial
 from mpiric.plans.evaluator import Evaluator
 from mpiric.statistics.space import Dimension, SearchSpace
 from mpiric.tuning.objective import Budget

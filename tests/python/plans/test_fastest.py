@@ -5,7 +5,7 @@ import pytest
 from mpiric.lab.lab import drive
 from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Verdict
-from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.model.run import Outcome, Phase, Trial
 from mpiric.plans.fastest import BASELINE, fastest
 
 NATIVE, SMALL = Configuration.of({"build": "gcc -march=native"}), Configuration.of({"build": "gcc -Os"})

@@ -5,7 +5,7 @@ import pytest
 from mpiric.lab.lab import drive
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
-from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.model.run import Outcome, Phase, Trial
 from mpiric.plans.in_turn import in_turn
 
 BASELINE, BOUND = Configuration(), Configuration.of({"binding": "core"})

@@ -9,10 +9,9 @@ from tests.support.scripted_lab import prove
 from mpiric.lab.lab import LoggedTrials, drive
 from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Evidence, Verdict
-from mpiric.model.run import Run
-from mpiric.model.trial import Trial
+from mpiric.model.run import Run, Trial
 from mpiric.plans.prove import Proof
-from mpiric.plans.smallest import ProofPlan, SmallestAnswer
+from mpiric.plans.smallest import SmallestAnswer
 from mpiric.statistics.claims import StoppingRule
 from mpiric.tuning.objective import Budget
 
@@ -39,16 +38,14 @@ def _false_verdicts(noise: str, proofs: int, rule: StoppingRule | None = None) -
 def smallest(measure: SimulatedProgram, answer: Configuration, seed: int, *, stops: bool = False) -> Proof:
     """The whole sequence of proofs of an answer, each of whose settings is a unit of its own."""
     plan = SmallestAnswer(
-        ProofPlan(
-            lambda configuration: tuple((knob,) for knob, _ in configuration.items),
-            StoppingRule(),
-            Budget(),
-            round_of=LoggedTrials().round_of,
-            say=lambda _: None,
-            seed=seed,
-            stops=stops,
-        ),
         answer,
+        lambda configuration: tuple((knob,) for knob, _ in configuration.items),
+        StoppingRule(),
+        Budget(),
+        round_of=LoggedTrials().round_of,
+        say=lambda _: None,
+        seed=seed,
+        stops=stops,
     )
     return drive(plan.prove(), measure)
 

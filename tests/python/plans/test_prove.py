@@ -12,8 +12,7 @@ from tests.support.scripted_lab import prove
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, ProgramFailedError
 from mpiric.model.evidence import Verdict
-from mpiric.model.run import Run
-from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.model.run import Outcome, Phase, Run, Trial
 from mpiric.plans.prove import ORIGINAL
 from mpiric.statistics.claims import StoppingRule
 from mpiric.tuning.objective import Budget

@@ -6,9 +6,8 @@ from random import Random
 
 from mpiric.lab.lab import LoggedTrials, drive
 from mpiric.model.configuration import Configuration
-from mpiric.model.run import Run
+from mpiric.model.run import Outcome, Phase, Run, Trial
 from mpiric.model.scaling import Size
-from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.plans.scaling import SizeRuns, SizesToMeasure, measure_sizes
 from mpiric.tuning.objective import Budget
 

@@ -8,7 +8,7 @@ from tests.support.scripted_lab import search
 
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import ProgramFailedError
-from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.model.run import Outcome, Phase, Trial
 from mpiric.plans.search import SearchResult, best_so_far
 from mpiric.statistics.space import Dimension, SearchSpace
 from mpiric.tuning.objective import Budget

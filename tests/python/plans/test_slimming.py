@@ -3,7 +3,7 @@
 from tests.support.scripted_lab import answering, run_points
 
 from mpiric.lab.lab import drive
-from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.model.run import Outcome, Phase, Trial
 from mpiric.plans.evaluator import Evaluator
 from mpiric.plans.ranking import slimmest
 from mpiric.plans.stages import NORMAL, slim

@@ -9,10 +9,9 @@ from tests.support.noise import SimulatedProgram
 from mpiric.lab.lab import LoggedTrials, drive
 from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Evidence, Verdict
-from mpiric.model.run import Run
-from mpiric.model.trial import Outcome, Trial
+from mpiric.model.run import Outcome, Run, Trial
 from mpiric.plans.prove import Proof, Unit
-from mpiric.plans.smallest import ProofPlan, SmallestAnswer
+from mpiric.plans.smallest import SmallestAnswer
 from mpiric.statistics.claims import StoppingRule
 from mpiric.tuning.objective import Budget
 
@@ -47,7 +46,8 @@ class Proved:
         self.said: list[str] = []
         self.heard: list[Evidence] = []
         earlier = LoggedTrials(recorded)
-        plan = ProofPlan(
+        smallest = SmallestAnswer(
+            first,
             each_alone,
             StoppingRule(),
             budget or Budget(),
@@ -55,7 +55,6 @@ class Proved:
             self.said.append,
             **how,
         )
-        smallest = SmallestAnswer(plan, first)
 
         def hear(_: Trial) -> None:
             if smallest.proved is not None:

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from tests.support.marks_files import doubles, marks_file
 
 from mpiric.model.errors import MpiricError, NotFoundError
-from mpiric.model.marks import MarksState, mark_option
-from mpiric.model.pace import Crossing, MarkKey
+from mpiric.model.pace import Crossing, MarkKey, MarksState, mark_option
 from mpiric.profile import marks_layout as layout
 from mpiric.profile.marks import MarksError, read_marks
 

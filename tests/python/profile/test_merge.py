@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from mpiric.profile import layout
-from mpiric.profile.merge import merge_parts
-from mpiric.profile.read import read_record
+from mpiric.profile.read import merge_parts, read_record
 
 DATA = Path(__file__).parents[2] / "data/record"
 

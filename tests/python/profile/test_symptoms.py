@@ -6,7 +6,7 @@ from tests.support.records import cell, file, rank, record
 from mpiric import knobs
 from mpiric.profile.analyse import analyse
 from mpiric.profile.efficiency import run_times
-from mpiric.profile.symptoms import symptom_changes, symptoms
+from mpiric.profile.numbers import symptom_changes, symptoms
 
 NUMBERS = analyse(record(rank(0, 1.0, cell("MPI_Send", 1, 8, 0.1)), rank(1, 1.0))).numbers
 OF_CLASSES = {"file_share"}  # numbers of functions that this record does not call

@@ -11,8 +11,8 @@ from tests.python.report.test_tuned import FAULTS, LIKELY, NOTHING, SPLIT, with_
 from tests.support.browser import DARK, faults
 
 from mpiric.model.configuration import Configuration
-from mpiric.model.finding import Finding
-from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.model.errors import Finding
+from mpiric.model.run import Outcome, Phase, Trial
 from mpiric.model.tuned import CannotMatter, Tuned
 from mpiric.profile.analyse import compare
 from mpiric.report.comparison_text import comparison_html

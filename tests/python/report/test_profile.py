@@ -13,7 +13,7 @@ from rich.console import Console
 from tests.support.browser import browse
 from tests.support.records import cell, file, rank, record, sent
 
-from mpiric.model.finding import Finding
+from mpiric.model.errors import Finding
 from mpiric.model.machine import Core
 from mpiric.model.profile import Message, NodeTopology
 from mpiric.model.record import Region, Timeline

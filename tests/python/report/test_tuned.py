@@ -10,12 +10,10 @@ from rich.console import Console
 from tests.support.situations import MPIS, situation
 
 from mpiric.model.configuration import Configuration
-from mpiric.model.evidence import Evidence, Share, Verdict
-from mpiric.model.launch import Launch, Setting
-from mpiric.model.marks import MarkPair
-from mpiric.model.pace import MarkKey
-from mpiric.model.recipe import WholeCheck, WholeVerdict
-from mpiric.model.trial import Outcome, Phase, Split, Trial
+from mpiric.model.evidence import Evidence, Share, Verdict, WholeCheck, WholeVerdict
+from mpiric.model.job import Launch, Setting
+from mpiric.model.pace import MarkKey, MarkPair
+from mpiric.model.run import Outcome, Phase, Split, Trial
 from mpiric.model.tuned import (
     BestSoFar,
     KnobChange,

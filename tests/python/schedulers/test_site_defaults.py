@@ -2,7 +2,7 @@ import pytest
 
 from mpiric.model.batch import NodeShape
 from mpiric.model.errors import MpiricError, NotFoundError
-from mpiric.schedulers._site_defaults import SYSTEM, parse_site_defaults, read_site_defaults
+from mpiric.schedulers._script import SYSTEM, parse_site_defaults, read_site_defaults
 
 SITE = """
 [script]

@@ -4,8 +4,7 @@ from statistics import fmean
 import pytest
 
 from mpiric.model.configuration import Configuration
-from mpiric.model.run import Run
-from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.model.run import Outcome, Phase, Run, Trial
 from mpiric.statistics.blocks import deal, levelled
 
 A, B = Configuration.of({"a": "1"}), Configuration.of({"b": "1"})

@@ -11,11 +11,9 @@ from hypothesis import strategies as st
 
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, NoRoomError, NotFoundError
-from mpiric.model.evidence import Evidence, Share, Verdict
+from mpiric.model.evidence import Evidence, Fingerprint, ProvedMarks, Recipe, Share, Verdict, WholeCheck
 from mpiric.model.knob import REMOVED
-from mpiric.model.marks import MarkPair
-from mpiric.model.pace import MarkKey
-from mpiric.model.recipe import Fingerprint, ProvedMarks, Recipe, WholeCheck
+from mpiric.model.pace import MarkKey, MarkPair
 from mpiric.statistics.confidence_sequence import median_interval
 from mpiric.tuning.recipe import (
     file_name,

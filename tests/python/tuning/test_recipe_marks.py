@@ -5,9 +5,8 @@ import pytest
 from tests.python.tuning.test_recipe import MARKS, _recipe, check
 
 from mpiric.model.errors import MpiricError, NotFoundError
-from mpiric.model.marks import MarkPair, read_mark_option
-from mpiric.model.pace import MarkKey
-from mpiric.model.recipe import WholeCheck, WholeVerdict
+from mpiric.model.evidence import WholeCheck, WholeVerdict
+from mpiric.model.pace import MarkKey, MarkPair, read_mark_option
 from mpiric.tuning.recipe import read_recipe, write_recipe, write_whole_check
 
 DIFFERS = WholeCheck(WholeVerdict.DIFFERS, "it ended with status 3")

@@ -14,9 +14,9 @@ from tests.support.suites.testlists import Listed
 from mpiric.host.installation.native import native_part
 from mpiric.host.processes.execution import Runner, Workspace
 from mpiric.model.errors import MpiricError, NotFoundError
-from mpiric.model.launch import Launch
+from mpiric.model.job import Launch
 from mpiric.model.mpi_library import MpiLibrary
-from mpiric.model.trial import Outcome
+from mpiric.model.run import Outcome
 from mpiric.profile.read import read_record
 
 PASSED = re.compile(r"^\s*(No [Ee]rrors|Test Skipped)\s*$", re.MULTILINE)

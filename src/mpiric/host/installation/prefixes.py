@@ -21,10 +21,9 @@ from installer.utils import copyfileobj_with_hashing
 
 from mpiric.host.command_log import log_start
 from mpiric.host.files import exists, is_directory, is_file
-from mpiric.host.installation.homes import MARK
-from mpiric.host.installation.links import loadable_directory
+from mpiric.host.installation.stand_ins import loadable_directory
 from mpiric.host.owned_files import open_own
-from mpiric.host.user_directories import probe_environment
+from mpiric.host.user_directories import MARK, probe_environment
 from mpiric.model.errors import MismatchError, MpiricError, NoRoomError, NotFoundError
 from mpiric.model.mpi_library import MpiPackage, WheelPart
 

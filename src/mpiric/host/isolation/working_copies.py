@@ -13,17 +13,20 @@ from pathlib import Path
 from types import TracebackType
 
 from mpiric.host.isolation.copying import (
+    FileState,
     Manifest,
     TreeEntry,
     can_reflink,
     close_directory,
     copy_entry,
     manifest_of,
+    restore,
+    state_of,
+    states_in,
     walk,
     written_files,
 )
 from mpiric.host.isolation.overlaid import Mounter, OverlaidTrials, keeps_times, why_no_overlay
-from mpiric.host.isolation.restoring import FileState, restore, state_of, states_in
 from mpiric.host.isolation.trial_area import PREFIX, make_area, make_area_outside, mirror_surroundings
 from mpiric.host.owned_files import remove_tree
 from mpiric.host.processes.overlay_mount import OverlayMount, entering

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mpiric.host.command_log import log_start
 from mpiric.host.owned_files import write_whole
-from mpiric.model.launch import Launch
+from mpiric.model.job import Launch
 from mpiric.model.quoting import sh_command
 
 CommandLate = subprocess.TimeoutExpired  # exception for a command that exceeded its time limit

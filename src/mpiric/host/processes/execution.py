@@ -24,10 +24,10 @@ from mpiric.host.processes.overlay_mount import OverlayMount
 from mpiric.host.processes.proc import carrying
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import ExitCode, MpiricError, NoRoomError
-from mpiric.model.launch import Launch
-from mpiric.model.pu_set import parse_pu_list
+from mpiric.model.job import Launch
+from mpiric.model.machine import parse_pu_list
+from mpiric.model.run import Execution, Outcome, Usage
 from mpiric.model.situation import RankSeen
-from mpiric.model.trial import Execution, Outcome, Usage
 
 _FULL_BYTES = 64 << 10  # the last write failed if less space is free
 

@@ -17,7 +17,7 @@ from mpiric.host.processes.output_tap import OutputTap
 from mpiric.host.processes.proc import read_bytes
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import NotFoundError
-from mpiric.model.launch import Launch
+from mpiric.model.job import Launch
 
 _GRACE_S = 10.0  # Open MPI and Hydra give their ranks a few seconds between SIGTERM and SIGKILL
 _MARK = "MPIRIC_LIMITED"  # set in the environment of each process of a launch with a time limit

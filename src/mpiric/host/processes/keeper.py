@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING
 
 from mpiric.host.processes.keeper_launch import Files, NotStartedError, adopt_orphans, start
 from mpiric.host.processes.keeper_tree import Tree, Wakeup
-from mpiric.host.processes.leftovers import Leftovers
+from mpiric.host.processes.leftovers import Arrivals, Leftovers
 from mpiric.host.processes.proc import carrying, descendants, signal_one
-from mpiric.host.processes.segments import Arrivals
 
 if TYPE_CHECKING:
     from typing import Any

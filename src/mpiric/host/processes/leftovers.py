@@ -3,16 +3,21 @@
 TMPDIR is not changed: that would alter the measured environment, might select another file system, and a
 longer path exceeds the limit of 107 bytes for Unix sockets. Remains are therefore recognised, only if they
 certainly belong to the launch: their name contains the pid of one of its processes, or one of its processes
-had them open or mapped. MPICH's topology files, and shared memory on nodes without mpiric, are recognised
-by a known form of name, if they appeared during the launch and their creator has ended.
-"""
-# ruff: noqa: PTH108, PTH118
+had them open or mapped. MPICH's topology files, and shared memory on nodes without mpiric, are recognised by
+a known form of name, if they appeared during the launch and their creator has ended.
 
+The owner of a shared memory segment is known only while a process has it open or mapped. Its name contains
+neither the process nor the launch. The keeper imports this file: its imports must be fast.
+"""
+# ruff: noqa: PTH108, PTH115, PTH116, PTH118, PTH208
+
+import ctypes
 import os
 import re
 import signal
+import struct
 import time
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from math import inf
 
 from mpiric.host.processes.proc import (
@@ -25,7 +30,116 @@ from mpiric.host.processes.proc import (
     read_stat,
     signal_one,
 )
-from mpiric.host.processes.segments import SHARED_MEMORY, FileNames, held_by, is_segment, own_files
+
+SHARED_MEMORY = "/dev/shm"  # noqa: S108
+
+# Names in /dev/shm: MPICH and Intel MPI, UCX, libfabric, PSM, then Open MPI with host and user.
+_SEGMENT = re.compile(
+    r"(?:mpich_(?:shm|vci)_[0-9a-f]+_\d+|mpich_shar_tmp\w{6}|Intel_MPI_\w{6}"
+    r"|ucx_shm_posix_[0-9a-f]+|fi_shm_\S+|psm[23]_shm\.\S+"
+    r"|(?:vader|sm)_segment\.(?P<host>.+)\.(?P<uid>\d+)\.[0-9a-f]+\.\d+"
+    r"|osc_(?:sm|rdma)\.(?P<osc_host>.+)\.[0-9a-f]+(?:\.\d+)*)"
+)
+_CREATED = 0x100 | 0x80  # IN_CREATE, IN_MOVED_TO
+_EVENT = struct.Struct("iIII")
+
+FileNames = set[tuple[str, int]]  # (name, inode) of files of one directory
+
+
+def is_segment(name: str) -> bool:
+    """Return whether a name may be a segment of an MPI library of this user on this host."""
+    form = _SEGMENT.fullmatch(name)
+    if form is None:
+        return False
+    host = form["host"] or form["osc_host"]
+    is_here = host is None or host.split(".")[0] == os.uname().nodename.split(".")[0]
+    return is_here and (form["uid"] is None or int(form["uid"]) == os.geteuid())
+
+
+def own_files(directory: str, is_known: Callable[[str], bool]) -> FileNames:
+    """Return the regular files of this user in a directory whose names have a known form."""
+    user, names = os.geteuid(), set()
+    try:
+        with os.scandir(directory) as entries:
+            for entry in entries:
+                if is_known(entry.name) and entry.is_file(follow_symlinks=False):
+                    status = entry.stat(follow_symlinks=False)
+                    if status.st_uid == user:
+                        names.add((entry.name, status.st_ino))
+    except OSError:
+        pass
+    return names
+
+
+def held_by(pids: Collection[int], segments: FileNames) -> FileNames:
+    """Return the segments that one of the processes has open or mapped.
+
+    Open files of all processes are read first, so that a process that closes its descriptor after mapping
+    is found by its mapping.
+    """
+    if not segments:
+        return set()
+    inodes = dict(segments)
+    held: FileNames = set()
+    for pid in pids:
+        held |= _open_in(pid, inodes)
+    for pid in pids:
+        for line in read_bytes(f"/proc/{pid}/maps").split(b"\n"):
+            fields = line.split(None, 5)  # address, access, offset, device, inode, path
+            name = fields[5].rpartition(b"/")[2].decode(errors="replace") if len(fields) == 6 else ""
+            if name in inodes and int(fields[4]) == inodes[name]:
+                held.add((name, inodes[name]))
+    return held
+
+
+def _open_in(pid: int, inodes: dict[str, int]) -> FileNames:
+    held: FileNames = set()
+    try:
+        descriptors = os.listdir(f"/proc/{pid}/fd")
+    except OSError:
+        return held
+    for descriptor in descriptors:
+        path = f"/proc/{pid}/fd/{descriptor}"
+        try:
+            name = os.readlink(path).rpartition("/")[2]
+            if name in inodes and os.stat(path).st_ino == inodes[name]:
+                held.add((name, inodes[name]))
+        except OSError:
+            continue  # closed meanwhile
+    return held
+
+
+class Arrivals:
+    """Notification for new files in /dev/shm: ``descriptor`` becomes readable; -1 without inotify."""
+
+    def __init__(self) -> None:
+        libc = ctypes.CDLL(None)
+        self.descriptor: int = libc.inotify_init1(os.O_CLOEXEC | os.O_NONBLOCK)
+        if self.descriptor >= 0:
+            libc.inotify_add_watch(self.descriptor, SHARED_MEMORY.encode(), _CREATED)
+
+    def take(self) -> bool:
+        """Return whether files with names of segments were created since the last call."""
+        is_any = False
+        try:
+            while events := os.read(self.descriptor, 1 << 16):
+                begin = 0
+                while begin < len(events):
+                    _, _, _, length = _EVENT.unpack_from(events, begin)
+                    begin += _EVENT.size
+                    name = events[begin : begin + length].rstrip(b"\0").decode(errors="replace")
+                    is_any = is_any or not name or is_segment(name)  # no name: events were lost
+                    begin += length
+        except OSError:  # nothing more
+            pass
+        return is_any
+
+    def close(self) -> None:
+        """Stop the notification."""
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+            self.descriptor = -1
+
 
 _TEMPORARY = "/tmp"  # noqa: S108
 _SESSION_STEMS = ("ompi.", "prte.", "prtrn.", "prun.", "pmix", "openmpi-sessions-", "jf.", "dvm.", "pid.")
@@ -90,7 +204,7 @@ def remove_recent(since_s: float) -> None:
 def _changed_s(directory: str, name: str) -> float:
     """Return the last change of a file; infinity if it does not exist."""
     try:
-        status = os.stat(os.path.join(directory, name), follow_symlinks=False)  # noqa: PTH116
+        status = os.stat(os.path.join(directory, name), follow_symlinks=False)
     except OSError:
         return inf
     return max(status.st_mtime, status.st_ctime)
@@ -127,7 +241,7 @@ def _first_proxy_s() -> float:
 
 def _is_own_process(pid: int) -> bool:
     try:
-        return os.stat(f"/proc/{pid}").st_uid == os.geteuid()  # noqa: PTH116
+        return os.stat(f"/proc/{pid}").st_uid == os.geteuid()
     except OSError:
         return False
 
@@ -232,7 +346,7 @@ def _is_abandoned(pid: int, name: str) -> bool:
 
 def _number_space(pid: int) -> str:
     try:
-        return os.readlink(f"/proc/{pid}/ns/pid")  # noqa: PTH115
+        return os.readlink(f"/proc/{pid}/ns/pid")
     except OSError:
         return f"unknown of {pid}"
 

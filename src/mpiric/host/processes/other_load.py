@@ -6,7 +6,7 @@ from dataclasses import field
 from pathlib import Path
 
 from mpiric.model.dataclass import dataclass
-from mpiric.model.trial import Usage
+from mpiric.model.run import Usage
 
 _PROC_STAT = "/proc/stat"
 _BUSY = (0, 1, 2, 5, 6, 7)  # user, nice, system, irq, softirq, steal; guest times are part of user and nice

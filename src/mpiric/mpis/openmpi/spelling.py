@@ -6,8 +6,8 @@ Version 5 renamed the shared-memory transport (``vader`` → ``sm``) and moved s
 
 from collections.abc import Mapping
 
+from mpiric.model.job import Spelling
 from mpiric.model.knob import Spell, parse_bytes
-from mpiric.model.launch import Spelling
 from mpiric.model.situation import Situation
 from mpiric.mpis import _fabrics
 from mpiric.mpis._file_hints import by_ompio_parameters, hint_speller

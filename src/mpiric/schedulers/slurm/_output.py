@@ -9,9 +9,18 @@ from dataclasses import replace
 from re import escape, findall, search
 
 from mpiric.model.amount import count_of, number_of
-from mpiric.model.batch import AllocatedHost, Allocation, BatchJob, End, NodeShape, ScriptCheck, Stage
+from mpiric.model.batch import (
+    AllocatedHost,
+    Allocation,
+    BatchJob,
+    End,
+    NodeShape,
+    ScriptCheck,
+    Stage,
+    counts_of,
+    hosts_of,
+)
 from mpiric.model.errors import MpiricError
-from mpiric.model.host_list import counts_of, hosts_of
 
 QUEUE_FORMAT = "%i|%T|%r|%N"
 MARKED_FORMAT = "%i|%k"

@@ -18,9 +18,8 @@ from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, NotFoundError, ProgramFailedError
 from mpiric.model.evidence import Verdict
 from mpiric.model.mpi_library import MpiLibrary
-from mpiric.model.run import Plan, Run
+from mpiric.model.run import Outcome, Phase, Plan, Run, Trial
 from mpiric.model.situation import EVERYTHING
-from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.mpis import find_mpis
 from mpiric.outputs.equivalence import AcceptedDifferences, Expectation, learn
 from mpiric.plans.fastest import BASELINE, fastest

@@ -18,7 +18,7 @@ from mpiric.model.dataclass import dataclass
 from mpiric.model.job import Meaning
 from mpiric.model.translation import preloads
 from mpiric.outputs.equivalence import AcceptedDifferences, Expectation
-from mpiric.workflows.launch.node_leftovers import cleaner
+from mpiric.workflows.launch.nodes import cleaner
 
 _LEAST_S, _MOST_S = 60.0, 900.0  # limits of a run without --timeout
 _SLOWER = 100  # factor for QEMU and slow networks, relative to a native run on a quiet machine

@@ -4,21 +4,17 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from mpiric import knobs, mpis
-from mpiric.fabric import library_output
-from mpiric.fabric.probe import carriers, damaged, read_probe
+from mpiric.fabric.probe import asking, carriers, damaged, read_probe, read_report
 from mpiric.host.host import Host
 from mpiric.host.installation.native import native_part
 from mpiric.lab.lab import drive
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, ProgramFailedError
 from mpiric.model.fabric import Moved, PairClass, Route, TransportReport
-from mpiric.model.job import Segment
+from mpiric.model.job import Segment, Spelling
 from mpiric.model.knob import Skip
-from mpiric.model.launch import Spelling
-from mpiric.model.narrator import Narrator
-from mpiric.model.run import Plan, Run
+from mpiric.model.run import Narrator, Outcome, Phase, Plan, Run
 from mpiric.model.situation import Situation
-from mpiric.model.trial import Outcome, Phase
 from mpiric.workflows.launch.interchange import ready_to_serve
 from mpiric.workflows.trials.users_lab import PrintingRun, printed, users_lab
 
@@ -101,11 +97,11 @@ def _run(configuration: Configuration, situation: Situation, around: Spelling, l
 
 def _reporting(situation: Situation) -> dict[str, str]:
     """Return the variables that make the libraries report their transports."""
-    return {**library_output.asking(), **mpis.ask_connections(situation.mpi.implementation)}
+    return {**asking(), **mpis.ask_connections(situation.mpi.implementation)}
 
 
 def _read(text: str, situation: Situation) -> TransportReport:
-    return library_output.read_report(text, mpis.connections(situation.mpi.implementation, text))
+    return read_report(text, mpis.connections(situation.mpi.implementation, text))
 
 
 def _end(text: str) -> str:

@@ -20,12 +20,10 @@ from mpiric.model.amount import counted
 from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, NotFoundError, ProgramFailedError, writing
-from mpiric.model.job import HostSlots, LaunchOption, Meaning
+from mpiric.model.job import HostSlots, LaunchOption, Meaning, Spelling
 from mpiric.model.json_text import json_lines
-from mpiric.model.launch import Spelling
-from mpiric.model.run import Run
+from mpiric.model.run import Outcome, Phase, Run
 from mpiric.model.situation import EVERYTHING, Situation
-from mpiric.model.trial import Outcome, Phase
 from mpiric.schedulers import find_allocation
 from mpiric.tuning.store import default_store, make_directory
 from mpiric.workflows.launch.interchange import ready_to_serve

@@ -11,10 +11,9 @@ from mpiric.host.files import exists, is_directory
 from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, NotFoundError
-from mpiric.model.marks import MarkPair
-from mpiric.model.pace import KeyPace, MarkKey, RunPace
-from mpiric.model.recipe import Recipe
-from mpiric.model.trial import Phase, Trial
+from mpiric.model.evidence import Recipe
+from mpiric.model.pace import KeyPace, MarkKey, MarkPair, RunPace
+from mpiric.model.run import Phase, Trial
 from mpiric.profile.pace import run_pace
 from mpiric.profile.read import read_record
 from mpiric.tuning.events import TuneEvents, moment, read_log

@@ -13,7 +13,7 @@ from mpiric import mpis
 from mpiric.host.host import HERE, Host
 from mpiric.host.packaged import finding_from, packaged_table
 from mpiric.model.dataclass import dataclass
-from mpiric.model.finding import Finding
+from mpiric.model.errors import Finding
 from mpiric.model.job import Container, Job, Meaning
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.situation import Situation

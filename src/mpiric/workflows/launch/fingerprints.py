@@ -4,13 +4,13 @@ import hashlib
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 
+from mpiric.host.command_log import hide
 from mpiric.host.host import Host
-from mpiric.host.secrets import hide
 from mpiric.launchers import with_parameters
+from mpiric.model.evidence import Fingerprint
 from mpiric.model.job import Job
 from mpiric.model.machine import Machine
 from mpiric.model.mpi_library import MpiLibrary
-from mpiric.model.recipe import Fingerprint
 
 _INTERPRETERS = ("python", "bash", "sh", "dash", "zsh", "perl", "julia", "Rscript")
 

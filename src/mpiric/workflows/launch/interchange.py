@@ -7,9 +7,14 @@ from posixpath import basename, dirname
 
 from mpiric import mpis
 from mpiric.host.host import Host
-from mpiric.host.installation.links import linked_directory
 from mpiric.host.installation.native import native_fortran
-from mpiric.host.installation.stand_ins import fortran_in, functions, stand_in_directory, stand_ins
+from mpiric.host.installation.stand_ins import (
+    fortran_in,
+    functions,
+    linked_directory,
+    stand_in_directory,
+    stand_ins,
+)
 from mpiric.model.dataclass import dataclass
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.translation import (

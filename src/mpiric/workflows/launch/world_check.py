@@ -5,10 +5,8 @@ import re
 from mpiric import launchers, mpis
 from mpiric.host.host import Host
 from mpiric.lab.endings import command_line
-from mpiric.model.errors import MismatchError
-from mpiric.model.finding import Finding
-from mpiric.model.job import Job
-from mpiric.model.launch import Launch, Spelling
+from mpiric.model.errors import Finding, MismatchError
+from mpiric.model.job import Job, Launch, Spelling
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.profile import Advice, Remedy
 from mpiric.model.record import Record

@@ -14,8 +14,8 @@ from mpiric.model.errors import MpiricError
 from mpiric.model.mapping import Numbers, RankGraph, RecordedRun, Weights
 from mpiric.model.profile import Message
 from mpiric.model.record import Record
+from mpiric.profile.communicators import ONE_SIDED, POINT_TO_POINT, between_ranks, nodes_of
 from mpiric.profile.read import read_record
-from mpiric.profile.traffic import ONE_SIDED, POINT_TO_POINT, between_ranks, nodes_of
 
 _EXCHANGING = frozenset(("send", "receive", "start", "wait", "collective", "one_sided"))
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from mpiric import __version__
+from mpiric.host.command_log import masked
 from mpiric.host.host import Host
 from mpiric.host.installation.images import best_format, write_image
 from mpiric.host.packaged import packaged_directory
-from mpiric.host.secrets import masked
 from mpiric.lab.render import render, with_arguments
 from mpiric.model.dataclass import dataclass
 from mpiric.model.job import Job

@@ -14,10 +14,9 @@ from mpiric.machine import read_machine
 from mpiric.machine.running_ranks import see_jobs, see_process
 from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
-from mpiric.model.errors import MpiricError, NotFoundError, ProgramFailedError
-from mpiric.model.finding import Finding
+from mpiric.model.errors import Finding, MpiricError, NotFoundError, ProgramFailedError
 from mpiric.model.job import Job, Meaning
-from mpiric.model.machine import Machine
+from mpiric.model.machine import Machine, parse_pu_list
 from mpiric.model.placement import (
     PlacementRequest,
     Plan,
@@ -27,11 +26,9 @@ from mpiric.model.placement import (
     openmp_binding,
     unlimited_pool,
 )
-from mpiric.model.pu_set import parse_pu_list
 from mpiric.model.record import RankRecord, Record
-from mpiric.model.run import Run
+from mpiric.model.run import Outcome, Phase, Run, Trial
 from mpiric.model.situation import EVERYTHING
-from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.placement import plan
 from mpiric.placement.checks import touched_by_one
 from mpiric.placement.verification import Node, judge

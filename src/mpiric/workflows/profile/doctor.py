@@ -12,10 +12,9 @@ from mpiric.host.installation.native import altered_parts
 from mpiric.host.packaged import finding_from
 from mpiric.machine import notice
 from mpiric.model.dataclass import dataclass
-from mpiric.model.errors import MpiricError, after_run
-from mpiric.model.finding import Finding
+from mpiric.model.errors import Finding, MpiricError, after_run
+from mpiric.model.machine import parse_pu_list
 from mpiric.model.profile import SHORT_S, Advice
-from mpiric.model.pu_set import parse_pu_list
 from mpiric.model.record import RankRecord
 from mpiric.model.situation import Allowed, RankSeen, Situation
 from mpiric.profile.advise import rules

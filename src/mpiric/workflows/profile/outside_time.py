@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from mpiric.model.amount import seconds
 from mpiric.model.dataclass import dataclass
-from mpiric.model.finding import Finding
+from mpiric.model.errors import Finding
 from mpiric.model.profile import TIME_OUTSIDE, Advice
 from mpiric.model.record import RankRecord, Record
 from mpiric.profile.cells import fact

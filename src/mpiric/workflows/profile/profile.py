@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from mpiric import launchers, mpis
+from mpiric.host.command_log import masked
 from mpiric.host.host import Host
 from mpiric.host.processes.output_tap import OutputTap
-from mpiric.host.secrets import masked
 from mpiric.lab.directory_runs import Recorder, recorder_of
 from mpiric.lab.endings import FailedRun, OutputTail, count_oom_kills, explain_ending
 from mpiric.lab.foreground import Foreground
@@ -18,33 +18,31 @@ from mpiric.lab.probes import WholeRun
 from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, NotFoundError, after_run
-from mpiric.model.launch import Launch, Spelling
+from mpiric.model.job import Launch, Spelling
 from mpiric.model.mpi_library import AbiFamily
 from mpiric.model.profile import Advice, FileTotal, NodeTopology, Profile
 from mpiric.model.quoting import sh_command
 from mpiric.model.record import Record
-from mpiric.model.run import Run
+from mpiric.model.run import Outcome, Phase, Run, Trial
 from mpiric.model.translation import family_above
-from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.profile.advise import advise
 from mpiric.profile.analyse import analyse
 from mpiric.profile.files import ranks_in_one_stripe
-from mpiric.profile.merge import merge_parts
 from mpiric.profile.numbers import layout_numbers
 from mpiric.profile.pace import run_pace
-from mpiric.profile.read import read_record
+from mpiric.profile.read import merge_parts, read_record
 from mpiric.profile.sites import name_sites
 from mpiric.storage import layouts_of
 from mpiric.tuning.mark_choice import choose_key, mark_name, without_library_places
 from mpiric.workflows.launch.loadable import why_not_loadable
-from mpiric.workflows.launch.node_leftovers import cleaned_nodes
+from mpiric.workflows.launch.nodes import cleaned_nodes
 from mpiric.workflows.launch.parse_job import ParsedJob, parse_job, program_path
 from mpiric.workflows.launch.world_check import ranks_alone
 from mpiric.workflows.placement.verify import judge_record, variables_that_bind
-from mpiric.workflows.profile.load import with_others
 from mpiric.workflows.profile.outside_time import outside_advice, run_parts, with_outside
 from mpiric.workflows.profile.request import FAILING, ProfileRequest, directory_of, lock_emptied, unwritable
 from mpiric.workflows.run.run import with_mpi, with_values
+from mpiric.workflows.trials.recorded_runs import with_others
 
 _FLUSH_S = 0.3  # time for ranks to write their buffers before the run is ended
 _MOST_FILES = 32  # the most expensive files; each may need a query to a server

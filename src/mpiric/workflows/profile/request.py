@@ -1,22 +1,28 @@
-"""Request of a profile, and the directory of its record."""
+"""Request of a profile, the directory of its record, and its report."""
 
 import errno
+import json
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from datetime import datetime
 from pathlib import Path
 
-from mpiric import launchers
-from mpiric.host.owned_files import read_own
+from mpiric import __version__, launchers
+from mpiric.host.host import Host
+from mpiric.host.owned_files import read_own, write_text
 from mpiric.host.processes.foreground import Output
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, NoRoomError
 from mpiric.model.mpi_library import AbiFamily
+from mpiric.model.profile import Profile
 from mpiric.profile import layout
+from mpiric.report.profile_html import profile_html
+from mpiric.report.profile_json import profile_json
 from mpiric.tuning.store import Lock
-from mpiric.workflows.profile.load import DATA
-from mpiric.workflows.profile.report import PAGE
+from mpiric.workflows.mapping.map import order_for_record
+from mpiric.workflows.trials.recorded_runs import DATA
 
+PAGE = "report.html"
 # Files of an earlier profile and their first bytes, which files of a killed run may lack.
 _OF_RECORDS = {
     "record*.mpiric": (layout.RECORD_MAGIC,),
@@ -100,3 +106,23 @@ def unwritable(directory: Path, error: OSError) -> NoRoomError:
     return NoRoomError(
         f"{directory} cannot be written: {error.strerror}", hint="name another directory with -o"
     )
+
+
+_MOST_ORDERED = 8192  # largest number of ranks that are ordered
+
+
+def with_order(profile: Profile, record: Path, host: Host) -> Profile:
+    """Add a proposed rank order if there are several nodes and not too many ranks."""
+    if len(profile.nodes) < 2 or profile.world_size > _MOST_ORDERED:
+        return profile
+    try:
+        return replace(profile, order=order_for_record(record, host, preset="fast").proposal)
+    except MpiricError as error:
+        return replace(profile, notes=(*profile.notes, f"no rank order was computed: {error.message}"))
+
+
+def write_report(profile: Profile, directory: Path, host: Host) -> Path:
+    """Write ``report.html`` and ``report.json``, and return the path of the page."""
+    profile = with_order(profile, directory, host)
+    write_text(directory / DATA, json.dumps(profile_json(profile), indent=1, ensure_ascii=False) + "\n")
+    return write_text(directory / PAGE, profile_html(profile, __version__))

@@ -12,10 +12,10 @@ from mpiric.host.host import Host
 from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, NoRuntimeError, NotFoundError
-from mpiric.model.file_rules import HERE, parse_layouts, write_layouts
 from mpiric.model.policy import COLLECTIVES
 from mpiric.model.quoting import printable
 from mpiric.model.situation import Situation, Tuner
+from mpiric.model.storage import HERE, parse_layouts, write_layouts
 from mpiric.workflows.launch.container_findings import hint_file_findings
 from mpiric.workflows.policies import check_mpi, check_writable, read_policy, site_policy, with_policy
 

@@ -5,15 +5,14 @@ from math import inf
 from pathlib import Path
 
 from mpiric import knobs
+from mpiric.host.command_log import masked
 from mpiric.host.host import Host
-from mpiric.host.secrets import masked
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, after_run
-from mpiric.model.evidence import Verdict
+from mpiric.model.evidence import Verdict, WholeCheck, WholeVerdict
 from mpiric.model.knob import ResultsEffect
-from mpiric.model.marks import MarkPair
-from mpiric.model.recipe import WholeCheck, WholeVerdict
-from mpiric.model.trial import Outcome
+from mpiric.model.pace import MarkPair
+from mpiric.model.run import Outcome
 from mpiric.schedulers import batch_scheduler_here
 from mpiric.tuning.exploration import (
     UNPAIRED,

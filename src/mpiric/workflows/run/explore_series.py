@@ -14,8 +14,8 @@ from pathlib import Path
 from mpiric.host.files import is_file
 from mpiric.host.host import Host
 from mpiric.model.errors import MpiricError
+from mpiric.model.evidence import Fingerprint, Recipe
 from mpiric.model.job import Job
-from mpiric.model.recipe import Fingerprint, Recipe
 from mpiric.profile.marks import read_marks
 from mpiric.schedulers import batch_scheduler_here
 from mpiric.tuning.events import read_log

@@ -12,10 +12,10 @@ from mpiric.lab.render import render
 from mpiric.launchers import with_parameters
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MismatchError, MpiricError, NotFoundError
+from mpiric.model.evidence import Fingerprint, Recipe, WholeVerdict
 from mpiric.model.knob import ResultsEffect
 from mpiric.model.policy import LIBRARY, REDUCING
 from mpiric.model.rank_order import RankOrders
-from mpiric.model.recipe import Fingerprint, Recipe, WholeVerdict
 from mpiric.model.situation import EVERYTHING, Situation
 from mpiric.tuning.policy_files import parse_flat
 from mpiric.tuning.recipe import find_recipes, read_recipe

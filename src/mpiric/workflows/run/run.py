@@ -10,10 +10,10 @@ from mpiric.lab.render import completed, render
 from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MismatchError, MpiricError, NoRuntimeError, NotFoundError
+from mpiric.model.evidence import Fingerprint, Recipe, WholeVerdict
+from mpiric.model.job import LEFT_OUT, Launch
 from mpiric.model.knob import SET_THE_CPUS, FilesEffect
-from mpiric.model.launch import LEFT_OUT, Launch
 from mpiric.model.quoting import sh_word
-from mpiric.model.recipe import Fingerprint, Recipe, WholeVerdict
 from mpiric.model.situation import Situation
 from mpiric.tuning.store import default_store
 from mpiric.workflows.defaults import DefaultLaunch, with_safe_defaults

@@ -11,12 +11,11 @@ from mpiric import launchers, mpis
 from mpiric.host.host import Host
 from mpiric.host.processes.captured import make_ready
 from mpiric.model.batch import BatchLayout, NodeShape, ScriptCheck, ScriptLine
+from mpiric.model.configuration import PARAMETER, substitute
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MismatchError, MpiricError
-from mpiric.model.job import Job, Meaning
-from mpiric.model.launch import Launch
+from mpiric.model.job import Job, Launch, Meaning
 from mpiric.model.mpi_library import AbiFamily
-from mpiric.model.parameter import PARAMETER, substitute
 from mpiric.model.quoting import one_line, sh_command
 from mpiric.schedulers import (
     BatchScheduler,

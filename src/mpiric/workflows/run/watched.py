@@ -21,16 +21,15 @@ from mpiric.lab.render import render
 from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, after_run
-from mpiric.model.recipe import Recipe, WholeCheck, WholeVerdict
-from mpiric.model.run import Run
+from mpiric.model.evidence import Recipe, WholeCheck, WholeVerdict
+from mpiric.model.run import Outcome, Phase, Run, Trial
 from mpiric.model.situation import Situation
-from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.outputs.digest import NanWatch, first_nan_of
 from mpiric.tuning.exploration import JobEnd, has_failed
 from mpiric.tuning.mark_split import UNREACHED, against_forecast, pace_of
 from mpiric.tuning.recipe import read_recipe, write_whole_check
 from mpiric.tuning.store import default_store, make_directory
-from mpiric.workflows.launch.node_leftovers import cleaned_nodes
+from mpiric.workflows.launch.nodes import cleaned_nodes
 from mpiric.workflows.run.recipe_choice import check_value
 from mpiric.workflows.run.run import AppliedRecipe, PreparedRun
 from mpiric.workflows.trials.recorded_runs import runtime_with_marks

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import ceil
 
+from mpiric.host.command_log import masked, masked_launch
 from mpiric.host.host import Host
-from mpiric.host.secrets import masked, masked_launch
 from mpiric.lab.directory_runs import Recorded
 from mpiric.lab.render import render
 from mpiric.model.amount import counted, show_duration

@@ -8,25 +8,23 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from mpiric import __version__, launchers
+from mpiric.host.command_log import masked
 from mpiric.host.files import is_directory
 from mpiric.host.host import Host
 from mpiric.host.processes.early_end import after
 from mpiric.host.processes.execution import Runner
-from mpiric.host.secrets import masked
 from mpiric.lab.directory_runs import RECORDS, Recorded
 from mpiric.lab.endings import read_tail
-from mpiric.lab.failures import failure_cause_of
+from mpiric.lab.failures import allocation_hosts
 from mpiric.lab.judge import Judge
 from mpiric.lab.lab import Lab, LoggedTrials, drive
 from mpiric.lab.render import render
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
-from mpiric.model.narrator import Narrator
-from mpiric.model.recipe import Recipe
-from mpiric.model.run import Plan, Run
+from mpiric.model.evidence import Recipe
+from mpiric.model.run import Narrator, Outcome, Phase, Plan, Run, Trial
 from mpiric.model.scaling import Scaling, Size
 from mpiric.model.situation import EVERYTHING
-from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.plans.scaling import SizeRuns, SizesToMeasure, measure_sizes
 from mpiric.schedulers import job_around
 from mpiric.statistics.scaling_estimates import bend_of, time_of
@@ -34,8 +32,7 @@ from mpiric.tuning.objective import Budget, Objective
 from mpiric.tuning.recipe import file_name, write_recipe
 from mpiric.tuning.store import Store, TuneLog
 from mpiric.workflows.launch.fingerprints import fingerprint, job_identity, program_name
-from mpiric.workflows.launch.node_leftovers import cleaned_nodes
-from mpiric.workflows.launch.nodes import node_count
+from mpiric.workflows.launch.nodes import cleaned_nodes, node_count
 from mpiric.workflows.launch.parse_job import ParsedJob, parse_job
 from mpiric.workflows.scale.answer import answer_of, with_starts
 from mpiric.workflows.scale.request import ScaleRequest
@@ -163,7 +160,7 @@ def _open(
         cleaned_nodes(parsed.job, parsed.nodes, host) as after_ended_run,
     ):
         judge = Judge(Objective(), request.check_command)
-        lab = Lab(runner, copies, log, judge, failure_cause_of(host))
+        lab = Lab(runner, copies, log, judge, allocation_hosts(host))
         lab.after_ended_run = after_ended_run
         yield ScaleState(request, lab, log, Budget(request.budget_s, clock=runner.clock), narrator)
 

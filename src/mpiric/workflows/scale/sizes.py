@@ -9,8 +9,7 @@ from mpiric.host.host import Host
 from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
-from mpiric.model.job import Job, Meaning
-from mpiric.model.launch import Spelling
+from mpiric.model.job import Job, Meaning, Spelling
 from mpiric.model.scaling import Size
 from mpiric.model.situation import Situation
 from mpiric.schedulers import find_allocation

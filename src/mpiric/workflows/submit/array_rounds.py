@@ -20,8 +20,7 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MismatchError, MpiricError
 from mpiric.model.json_text import parse_json
-from mpiric.model.run import Run
-from mpiric.model.trial import Phase
+from mpiric.model.run import Phase, Run
 from mpiric.schedulers import (
     JOBS,
     LOG,

@@ -14,8 +14,8 @@ from mpiric.host.installation.native import native_part
 from mpiric.lab.lab import drive
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, ProgramFailedError
+from mpiric.model.job import Spelling
 from mpiric.model.json_text import read_fields
-from mpiric.model.launch import Spelling
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.policy import LIBRARY, Line, Measured, Named, Policy
 from mpiric.model.run import Plan

@@ -16,14 +16,12 @@ from mpiric.lab.render import render
 from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MismatchError, MpiricError, NoRoomError, ProgramFailedError
-from mpiric.model.job import Job
+from mpiric.model.job import Job, Spelling
 from mpiric.model.json_text import json_lines
-from mpiric.model.launch import Spelling
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.policy import LIBRARY, UNSIZED, Shape, order_of
-from mpiric.model.run import Plan, Run
+from mpiric.model.run import Outcome, Phase, Plan, Run
 from mpiric.model.situation import EVERYTHING, Observation, Situation
-from mpiric.model.trial import Outcome, Phase
 from mpiric.profile.cells import bin_bounds
 from mpiric.profile.read import read_record
 from mpiric.statistics.sampling import STRIDE, Subject, grid_points

@@ -11,10 +11,10 @@ from dataclasses import field, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
+from mpiric.host.command_log import masked
 from mpiric.host.facts.time_slices import tick_s
 from mpiric.host.files import is_directory, is_file
 from mpiric.host.host import Host
-from mpiric.host.secrets import masked
 from mpiric.lab.lab import drive
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError

@@ -14,10 +14,8 @@ from mpiric.lab.mark_judge import crossings, disagreement, repeatable_hint
 from mpiric.lab.probes import between
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
-from mpiric.model.narrator import Narrator
 from mpiric.model.pace import KeyPace
-from mpiric.model.run import TO_MARKER, Plan, Run
-from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.model.run import TO_MARKER, Narrator, Outcome, Phase, Plan, Run, Trial
 from mpiric.tuning.mark_split import MarkWindow, choose_window
 from mpiric.tuning.objective import Budget
 from mpiric.workflows.launch.fingerprints import program_name

@@ -5,10 +5,10 @@ from math import inf
 from pathlib import Path
 from statistics import median, median_low
 
+from mpiric.host.command_log import masked
 from mpiric.host.files import is_file
 from mpiric.host.host import Host
 from mpiric.host.processes.early_end import EarlyEnd, after
-from mpiric.host.secrets import masked
 from mpiric.lab.directory_runs import Recorded
 from mpiric.lab.endings import FailedRun, explain_ending, read_tail
 from mpiric.lab.lab import Lab
@@ -18,11 +18,9 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, ProgramFailedError
 from mpiric.model.job import Job
-from mpiric.model.narrator import Narrator
 from mpiric.model.rank_choice import is_mpi_library
-from mpiric.model.run import UNCHANGED, Plan, Run
+from mpiric.model.run import UNCHANGED, Narrator, Outcome, Phase, Plan, Run, Trial
 from mpiric.model.situation import EVERYTHING, Allowed, Observation, RankSeen
-from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.tuning.objective import Budget
 from mpiric.workflows.launch.parse_job import ParsedJob, resolve_mpi, serving
 from mpiric.workflows.trials.expected import expected_ranks, known_situation, observation_of, situation_of

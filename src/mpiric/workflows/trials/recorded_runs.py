@@ -10,27 +10,43 @@ import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from mpiric import knobs, mpis
+from mpiric.host.command_log import masked
 from mpiric.host.facts.elf import read_embedded_texts
+from mpiric.host.files import LARGEST_TEXT_BYTES, is_directory, read_bounded
 from mpiric.host.host import Host
 from mpiric.host.processes.early_end import EarlyEnd
-from mpiric.host.secrets import masked
 from mpiric.lab.directory_runs import Recorded, Recorder, read_recorded, recorder_of
 from mpiric.lab.lab import Lab
 from mpiric.lab.probes import WholeRun
 from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
-from mpiric.model.errors import MpiricError
-from mpiric.model.finding import Finding
-from mpiric.model.profile import Behaviour, FileTotal
+from mpiric.model.errors import Finding, MpiricError
+from mpiric.model.json_text import parse_json
+from mpiric.model.machine import Core
+from mpiric.model.profile import (
+    PER_STEP,
+    Behaviour,
+    Comparison,
+    FileTotal,
+    NodeTopology,
+    Profile,
+    QuantityChange,
+)
 from mpiric.model.quoting import sh_command
-from mpiric.model.run import RECORDED, Plan, Run
+from mpiric.model.run import RECORDED, Outcome, Phase, Plan, Run, Trial
 from mpiric.model.situation import Observation, Situation
 from mpiric.model.translation import family_above
-from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.profile.analyse import analyse, compare
 from mpiric.profile.behaviour import behaviour_of, merged
+from mpiric.profile.pace import run_pace
+from mpiric.profile.read import read_record
+from mpiric.profile.sites import name_sites
 from mpiric.statistics.space import SearchSpace
+from mpiric.tuning.mark_choice import without_library_places
+from mpiric.tuning.mark_split import step_change
 from mpiric.workflows.launch.loadable import why_not_loadable
 from mpiric.workflows.launch.parse_job import program_path
 from mpiric.workflows.launch.world_check import refuse_ranks_alone
@@ -233,3 +249,70 @@ def after_runs(findings: Iterable[Finding], trials: Iterable[Trial]) -> tuple[Fi
             finding = replace(finding, fix="; ".join(fixes))
         reported.append(finding)
     return tuple(reported)
+
+
+_SPAWNING = ("MPI_Comm_spawn", "MPI_Comm_spawn_multiple")
+DATA = "report.json"  # file of the report next to a record
+
+
+def load(record: Path, host: Host | None = None) -> Profile:
+    """Load the profile of a record: a directory, a merged file, or the file of one rank.
+
+    With a ``host``, call sites get the names of functions.
+    """
+    facts = launch_facts(record)
+    profile = analyse(read_record(record), str(facts.get("command", "")))
+    profile = replace(profile, shape=node_topology(facts.get("node_shape")))
+    if host is not None:
+        profile = name_sites(profile, host)
+    return with_others(profile, record)
+
+
+def with_others(profile: Profile, record: Path) -> Profile:
+    """Add a note on other records of the command, or on spawned ranks without a record."""
+    more = sorted(path.name for path in record.glob("record-*.mpiric")) if is_directory(record) else []
+    spawns = any(use.name in _SPAWNING for use in profile.functions)
+    if more:
+        ran = "spawned ranks" if spawns else "ran MPI several times"
+        note = f"the command {ran}; this is the first record, the others are {', '.join(more)}"
+    elif spawns and is_directory(record):
+        note = "the spawned ranks have no record, since they did not get the environment"
+    else:
+        return profile
+    return replace(profile, notes=(*profile.notes, note))
+
+
+def load_two(first: Path, second: Path) -> Comparison:
+    """Compare two records; the time per step compares runs that were ended early, too."""
+    comparison = compare((str(first), load(first)), (str(second), load(second)))
+    paces = [without_library_places(run_pace(read_record(path))) for path in (first, second)]
+    step = step_change(*paces)
+    if step is None:
+        return comparison
+    return replace(comparison, headline=(*comparison.headline, QuantityChange(PER_STEP, *step)))
+
+
+def advised_knobs(record: Path) -> tuple[str, ...]:
+    """Return the knobs that the advice on a record names, the most promising first."""
+    return tuple(dict.fromkeys(knob for advice in load(record).advice for knob in advice.knobs))
+
+
+def launch_facts(record: Path) -> dict[str, Any]:
+    """Read the launch line and the node's cores, which are not in the record, from report.json."""
+    try:
+        data = parse_json(read_bounded(record / DATA, "report", LARGEST_TEXT_BYTES))
+    except (ValueError, MpiricError):
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def node_topology(data: Any) -> NodeTopology | None:
+    """Return the cores of the node, None if the report does not have them."""
+    try:
+        cores = tuple(
+            Core(int(index), int(package), int(numa), tuple(map(int, pus)))
+            for index, package, numa, pus in data["cores"]
+        )
+        return NodeTopology(str(data["host"]), cores)
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return None

@@ -14,16 +14,14 @@ from mpiric.host.host import Host
 from mpiric.host.processes.early_end import EarlyEnd
 from mpiric.lab.directory_runs import Recorded
 from mpiric.lab.lab import Lab
-from mpiric.lab.output_follower import EVERY_S, OutputFollower
+from mpiric.lab.output_follower import EVERY_S, OutputFollower, choose_printed, marks_per_line, printed_pace
 from mpiric.lab.probes import WholeRun
 from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 from mpiric.model.json_text import read_fields
-from mpiric.model.marks import MarkPair
-from mpiric.model.pace import KeyPace, MarkKey, RunPace
-from mpiric.model.run import Plan, Run
-from mpiric.model.trial import Outcome, Phase, Split, Trial
+from mpiric.model.pace import KeyPace, MarkKey, MarkPair, RunPace
+from mpiric.model.run import Outcome, Phase, Plan, Run, Split, Trial
 from mpiric.profile.pace import modules_of, run_pace
 from mpiric.profile.read import read_file
 from mpiric.profile.sites import name_places
@@ -39,7 +37,6 @@ from mpiric.tuning.mark_choice import (
     without_library_places,
 )
 from mpiric.tuning.mark_split import MarkWindow, choose_window, marks_of, window_of
-from mpiric.tuning.printed_marks import choose_printed, marks_per_line, printed_pace
 from mpiric.tuning.store import TuneLog
 from mpiric.workflows.trials.recorded_runs import (
     Recordings,

@@ -17,14 +17,13 @@ from mpiric.lab.lab import Lab
 from mpiric.lab.probes import Probe
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
-from mpiric.model.job import Job
-from mpiric.model.launch import Spelling
+from mpiric.model.job import Job, Spelling
+from mpiric.model.run import Trial
 from mpiric.model.situation import Situation
-from mpiric.model.trial import Trial
 from mpiric.schedulers import find_allocation
 from mpiric.tuning.objective import Objective
 from mpiric.tuning.store import Store
-from mpiric.workflows.launch.node_leftovers import cleaned_nodes
+from mpiric.workflows.launch.nodes import cleaned_nodes
 from mpiric.workflows.launch.parse_job import ParsedJob
 
 
@@ -50,7 +49,7 @@ def users_lab(situation: Situation, host: Host) -> Iterator[Lab]:
         cleaned_nodes(job, situation.nodes, host) as after_ended_run,
         Runner() as runner,
     ):
-        lab = Lab(runner, UsersDirectory(Path(job.working_directory)), log, Judge(Objective()))
+        lab = Lab(runner, UsersDirectory(Path(job.working_directory), {}), log, Judge(Objective()))
         lab.situation, lab.after_ended_run = situation, after_ended_run
         yield lab
 

@@ -17,16 +17,14 @@ from mpiric.lab.directory_runs import RECORDS, Recorded
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.evidence import Verdict
-from mpiric.model.file_rules import parse_hints, parse_layouts, write_layout
 from mpiric.model.profile import Behaviour
 from mpiric.model.quoting import one_line
-from mpiric.model.run import RECORDED, Plan
-from mpiric.model.storage import FileLayout
-from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.model.run import RECORDED, Outcome, Phase, Plan, Trial
+from mpiric.model.storage import FileLayout, parse_hints, parse_layouts, write_layout
 from mpiric.model.tuned import FileTimes, SymptomChange, Tuned
 from mpiric.profile.efficiency import run_times
 from mpiric.profile.files import read_hints
-from mpiric.profile.symptoms import symptom_changes
+from mpiric.profile.numbers import symptom_changes
 from mpiric.storage import layouts_of
 from mpiric.workflows.trials.recorded_runs import recorded_by, recorded_run, recorder_for
 from mpiric.workflows.tune.state import TuneState

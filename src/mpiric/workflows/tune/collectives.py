@@ -16,19 +16,17 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
+from mpiric.host.command_log import masked
 from mpiric.host.facts.time_slices import tick_s
 from mpiric.host.files import is_file
 from mpiric.host.host import Host
-from mpiric.host.secrets import masked
 from mpiric.lab.lab import drive
 from mpiric.lab.render import line_without_program
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
-from mpiric.model.narrator import Narrator
 from mpiric.model.policy import LIBRARY, REDUCING, UNSIZED, LearnedKey, LearnedPolicy, Measured
-from mpiric.model.run import BENCHMARKED, LEARNING, Plan, Run
+from mpiric.model.run import BENCHMARKED, LEARNING, Narrator, Phase, Plan, Run
 from mpiric.model.situation import Situation, Tuner
-from mpiric.model.trial import Phase
 from mpiric.statistics.sampling import Subject, SweepPoint, confirmed, learned_keys, over_sizes
 from mpiric.tuning.policy_files import disturbed_points, read_learned, render_line, write_learned
 from mpiric.tuning.policy_merge import condense

@@ -17,10 +17,10 @@ from mpiric.lab.render import render
 from mpiric.model.amount import size
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
-from mpiric.model.launch import Launch
+from mpiric.model.job import Launch
+from mpiric.model.run import Trial
 from mpiric.model.situation import Situation
 from mpiric.model.storage import FileLayout, Stripes
-from mpiric.model.trial import Trial
 from mpiric.storage import Storage, read_mounts, read_storage, storages
 from mpiric.tuning.objective import TIMES
 from mpiric.workflows.trials.users_lab import inputs_seen

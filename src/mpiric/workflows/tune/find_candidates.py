@@ -16,9 +16,8 @@ from mpiric.lab.render import render
 from mpiric.model.amount import counted
 from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Share
-from mpiric.model.run import Plan
+from mpiric.model.run import Outcome, Phase, Plan, Trial
 from mpiric.model.situation import Situation
-from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.plans.evaluator import Evaluator
 from mpiric.plans.ranking import HEAVY_GAIN
 from mpiric.plans.search import ProofCandidate, SearchResult, estimated_share, search

@@ -18,12 +18,10 @@ from mpiric.lab.render import render
 from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, NotFoundError
-from mpiric.model.evidence import Verdict
-from mpiric.model.marks import MarkPair
+from mpiric.model.evidence import Verdict, WholeCheck, WholeVerdict
+from mpiric.model.pace import MarkPair
 from mpiric.model.quoting import one_line
-from mpiric.model.recipe import WholeCheck, WholeVerdict
-from mpiric.model.run import COMPLETE, Plan, Run
-from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.model.run import COMPLETE, Outcome, Phase, Plan, Run, Trial
 from mpiric.outputs.digest import file_digest
 from mpiric.outputs.equivalence import NONE_ACCEPTED, AcceptedDifferences, learn
 from mpiric.outputs.files import by_key, differ_in_times_alone, files_in, is_text

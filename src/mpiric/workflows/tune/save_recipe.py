@@ -13,13 +13,11 @@ from mpiric.lab.mark_judge import kept_files
 from mpiric.lab.render import completed, spellings, with_arguments
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
-from mpiric.model.evidence import Evidence
-from mpiric.model.job import Job
+from mpiric.model.evidence import Evidence, ProvedMarks, Recipe
+from mpiric.model.job import Job, Launch
 from mpiric.model.knob import Try
-from mpiric.model.launch import Launch
-from mpiric.model.recipe import ProvedMarks, Recipe
+from mpiric.model.run import Outcome, Trial
 from mpiric.model.situation import Situation
-from mpiric.model.trial import Outcome, Trial
 from mpiric.model.tuned import FORECAST, STEPS, WHOLE_RUN, KnobChange, SplitGain, Timing, TunedMarks
 from mpiric.outputs.digest import first_nan
 from mpiric.outputs.files import files_in

@@ -16,14 +16,13 @@ from mpiric.host.host import Host
 from mpiric.host.owned_files import write_text
 from mpiric.lab.render import can_be_written, spell
 from mpiric.launchers.rank_orders import rank_order_forms
-from mpiric.model.configuration import Configuration
+from mpiric.model.configuration import PARAMETER, PARAMETERS, Configuration
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 from mpiric.model.evidence import Verdict
+from mpiric.model.job import Weight
 from mpiric.model.json_text import read_fields
 from mpiric.model.knob import Knob, Skip, Try
-from mpiric.model.launch import Weight
-from mpiric.model.parameter import PARAMETER, PARAMETERS
 from mpiric.model.rank_order import RankOrder
 from mpiric.model.situation import Situation
 from mpiric.model.tuned import CannotMatter

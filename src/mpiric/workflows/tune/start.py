@@ -16,24 +16,21 @@ from mpiric.host.files import is_file
 from mpiric.host.host import Host
 from mpiric.host.processes.execution import Runner
 from mpiric.lab.directory_runs import RECORDS, keep_small
-from mpiric.lab.failures import failure_cause_of, remove_rejected, withdraw_rejections
+from mpiric.lab.failures import allocation_hosts, remove_rejected, withdraw_rejections
 from mpiric.lab.judge import OUTPUTS, Judge
 from mpiric.lab.lab import Lab, LoggedTrials
 from mpiric.lab.probes import BetweenMarkers, FileTime
 from mpiric.launchers import parse_command, with_parameters
-from mpiric.model.configuration import Configuration
+from mpiric.model.configuration import Configuration, substitute
 from mpiric.model.errors import MpiricError, NotFoundError, ProgramFailedError
 from mpiric.model.job import Job
-from mpiric.model.narrator import Narrator
-from mpiric.model.parameter import substitute
-from mpiric.model.run import Plan, Run
-from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.model.run import Narrator, Outcome, Phase, Plan, Run, Trial
 from mpiric.schedulers import JOBS
 from mpiric.tuning.events import TuneEvents, read_log
 from mpiric.tuning.objective import Budget
 from mpiric.tuning.store import EVENTS, Store, TuneLog
 from mpiric.workflows.launch.fingerprints import job_identity, program_name
-from mpiric.workflows.launch.node_leftovers import cleaned_nodes
+from mpiric.workflows.launch.nodes import cleaned_nodes
 from mpiric.workflows.launch.parse_job import ParsedJob, parse_job
 from mpiric.workflows.trials.observe import Observing, observe, program_failed
 from mpiric.workflows.trials.recorded_runs import recorder_for, runtime_with_marks
@@ -149,7 +146,7 @@ def open_tune(
     ):
         ignored = re.compile(request.ignore_lines) if request.ignore_lines else None
         judge = Judge(request.objective, request.check_command, request.allowed.rounding, ignored)
-        lab = Lab(runner, copies, log, judge, failure_cause_of(host))
+        lab = Lab(runner, copies, log, judge, allocation_hosts(host))
         lab.after_ended_run = after_ended_run
         logged = LoggedTrials(trial for trial in lab.earlier if trial.phase in (Phase.SEARCH, Phase.PROOF))
         yield TuneState(request, log, lab, copies, budget, narrator, lab.earlier, logged)

@@ -11,12 +11,10 @@ from mpiric.lab.lab import Lab, LoggedTrials
 from mpiric.model.batch import Spread
 from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
-from mpiric.model.evidence import Evidence
-from mpiric.model.finding import Finding
-from mpiric.model.narrator import Narrator
-from mpiric.model.recipe import WholeCheck
+from mpiric.model.errors import Finding
+from mpiric.model.evidence import Evidence, WholeCheck
+from mpiric.model.run import Narrator, Outcome, Phase, Trial
 from mpiric.model.situation import Allowed, Situation
-from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.model.tuned import CannotMatter
 from mpiric.plans.search import ProofCandidate
 from mpiric.plans.stages import NORMAL, Effort

@@ -2,6 +2,7 @@
 
 import logging
 from dataclasses import replace
+from functools import partial
 
 from mpiric import knobs
 from mpiric.host.host import Host
@@ -11,13 +12,12 @@ from mpiric.lab.render import can_be_written, render
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MismatchError
 from mpiric.model.evidence import Evidence, Verdict
-from mpiric.model.narrator import Narrator
-from mpiric.model.run import PROVED, Plan
+from mpiric.model.run import PROVED, Narrator, Plan
 from mpiric.model.situation import Situation
 from mpiric.model.tuned import Tuned
 from mpiric.plans.prove import Unit
 from mpiric.plans.search import ProofCandidate
-from mpiric.plans.smallest import ProofPlan, SmallestAnswer
+from mpiric.plans.smallest import SmallestAnswer
 from mpiric.workflows.fabric.bench import with_networks
 from mpiric.workflows.launch.parse_job import ParsedJob
 from mpiric.workflows.trials.expected import expected_situation
@@ -82,10 +82,11 @@ LOG = logging.getLogger(__package__)
 def prove_best(state: TuneState, candidates: list[Configuration]) -> Plan[None]:
     """Prove the best candidate, or the next one if the first fails in a run of the proof."""
     effort = state.request.effort
-    proofs = ProofPlan(
-        lambda answer: units_of(answer, state.situation) if effort.proves_shares else (),
-        state.request.rule,
-        state.budget,
+    proof_of = partial(
+        SmallestAnswer,
+        units_of=lambda answer: units_of(answer, state.situation) if effort.proves_shares else (),
+        rule=state.request.rule,
+        budget=state.budget,
         round_of=state.logged.round_of,
         say=state.narrator.phase,
         is_rejected=lambda answer: answer in state.rejected,
@@ -101,17 +102,14 @@ def prove_best(state: TuneState, candidates: list[Configuration]) -> Plan[None]:
         with_shares = effort.proves_shares and settings > 1
         shares = f", and the share of each of {settings} settings" if with_shares else ""
         state.narrator.phase(f"Proving {candidate} against the original, in fresh pairs{shares}")
-        estimate = state.candidates.get(candidate)
-        of_candidate = proofs
-        if estimate is not None:
-            of_candidate = replace(
-                proofs,
-                doubtful=estimate.doubtful,
-                evident=estimate.evident,
-                # The runs of a block are made one after the other, not in several jobs.
-                is_clear=estimate.is_clear and not state.is_planned,
-            )
-        smallest = SmallestAnswer(of_candidate, candidate)
+        estimate = state.candidates.get(candidate, ProofCandidate(candidate, 1.0))
+        smallest = proof_of(
+            candidate,
+            doubtful=estimate.doubtful,
+            evident=estimate.evident,
+            # The runs of a block are made one after the other, not in several jobs.
+            is_clear=estimate.is_clear and not state.is_planned,
+        )
         try:
             result = yield from smallest.prove()
         except KeyboardInterrupt:
@@ -130,9 +128,9 @@ def prove_best(state: TuneState, candidates: list[Configuration]) -> Plan[None]:
             return
 
 
-def _with_estimates(evidence: Evidence, candidate: ProofCandidate | None) -> Evidence:
+def _with_estimates(evidence: Evidence, candidate: ProofCandidate) -> Evidence:
     """Return the evidence with estimated shares where a faster answer has no proved ones."""
-    if candidate is None or evidence.shares or evidence.verdict is not Verdict.FASTER:
+    if evidence.shares or evidence.verdict is not Verdict.FASTER:
         return evidence
     return replace(evidence, shares=candidate.shares)
 

@@ -14,11 +14,11 @@ from mpiric.model.amount import show_duration
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, writing
 from mpiric.model.evidence import Evidence, Verdict
+from mpiric.model.job import Launch
 from mpiric.model.knob import worst_effect
-from mpiric.model.launch import Launch
 from mpiric.model.quoting import comment, parameter_value, sh_command, sh_word, tcl_word, variable_name
+from mpiric.model.run import Outcome, Phase, Trial
 from mpiric.model.situation import Situation
-from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.model.tuned import BestSoFar, Rejected, Timing, Tuned
 from mpiric.plans.search import best_so_far
 from mpiric.report.tuned_html import tuned_html

@@ -15,8 +15,8 @@ from mpiric.launchers._emission import bound_inside, hosts_with_ranks, openmp_va
 from mpiric.launchers._spellers import by_word
 from mpiric.model.amount import version_by
 from mpiric.model.job import Meaning
+from mpiric.model.machine import pu_list
 from mpiric.model.placement import Emission
-from mpiric.model.pu_set import pu_list
 
 _BINDING = {"none": "nowhere", "core": "core", "package": "chip"}
 

@@ -2,8 +2,8 @@
 
 import re
 
+from mpiric.model.job import Spelling
 from mpiric.model.knob import parse_bytes
-from mpiric.model.launch import Spelling
 from mpiric.model.mpi_library import AbiFamily, Capabilities, CollectiveComponents
 from mpiric.mpis._implementation import Exported, Implementation
 

@@ -4,8 +4,8 @@ import pytest
 from tests.support.recording_host import RecordingHost
 from tests.support.replay_host import Recording, ReplayHost, command_key
 
-from mpiric.host.facts.file_search import matching
 from mpiric.host.facts.local import LocalHost
+from mpiric.host.files import matching
 from mpiric.host.host import Completed
 
 

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from mpiric.host.installation import links
-from mpiric.host.installation.links import linked_directory
+from mpiric.host.installation import stand_ins
+from mpiric.host.installation.stand_ins import linked_directory
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_a_temporary_directory_that_others_may_write_is_not_trusted(tmp_path, ta
 
 def test_libraries_are_not_put_where_a_mount_forbids_to_load_them(tmp_path, monkeypatch):
     forbidden, allowed = tmp_path / "noexec", tmp_path / "other"
-    monkeypatch.setattr(links, "bases", lambda _: (forbidden, allowed))
+    monkeypatch.setattr(stand_ins, "bases", lambda _: (forbidden, allowed))
     flags = {forbidden: os.ST_NOEXEC | os.ST_NOSUID, allowed: os.ST_NOSUID}
     monkeypatch.setattr("os.statvfs", lambda path: SimpleNamespace(f_flag=flags[path]))
-    assert tuple(links.library_bases({})) == (allowed,)
+    assert tuple(stand_ins.library_bases({})) == (allowed,)

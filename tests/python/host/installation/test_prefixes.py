@@ -12,8 +12,8 @@ import pytest
 from tests.support.small_wheels import write_wheel
 
 from mpiric.host.installation import prefixes
-from mpiric.host.installation.homes import homes, installed_prefixes
 from mpiric.host.installation.prefixes import install_package
+from mpiric.host.user_directories import homes, installed_prefixes
 from mpiric.model.errors import NotFoundError
 from mpiric.model.mpi_library import MpiPackage, WheelPart
 

@@ -17,7 +17,7 @@ from mpiric.host.isolation.trial_area import PREFIX
 from mpiric.host.isolation.working_copies import CopyPolicy, WorkingCopies
 from mpiric.host.processes.execution import Runner, Workspace
 from mpiric.model.errors import MpiricError, NoRoomError
-from mpiric.model.launch import Launch
+from mpiric.model.job import Launch
 
 ATTACKS = Path(overlay_attacks.__file__)
 PYTHON = shlex.quote(sys.executable)
@@ -230,7 +230,7 @@ from pathlib import Path
 sys.path.insert(0, {str(ATTACKS.parents[2])!r})
 from mpiric.host.isolation.working_copies import CopyPolicy, WorkingCopies
 from mpiric.host.processes.execution import Runner, Workspace
-from mpiric.model.launch import Launch
+from mpiric.model.job import Launch
 runner = Runner()
 copies = WorkingCopies(Path({str(work)!r}), Path({str(tmp_path / "store")!r}), CopyPolicy(mounter=runner))
 directory = copies.__enter__().fresh()

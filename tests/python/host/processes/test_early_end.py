@@ -5,7 +5,7 @@ import time
 import pytest
 
 from mpiric.host.processes.early_end import EarlyEnd
-from mpiric.model.trial import Outcome
+from mpiric.model.run import Outcome
 
 
 @pytest.fixture

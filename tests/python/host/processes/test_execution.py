@@ -10,8 +10,8 @@ import pytest
 
 from mpiric.host.processes.execution import Runner, Workspace
 from mpiric.model.errors import MpiricError, NoRoomError
-from mpiric.model.launch import Launch
-from mpiric.model.trial import Outcome
+from mpiric.model.job import Launch
+from mpiric.model.run import Outcome
 
 
 def test_a_program_that_ends_well_is_ok(bench):

@@ -13,7 +13,7 @@ import pytest
 from mpiric.host.processes.execution import Runner
 from mpiric.host.processes.keeper import MARK
 from mpiric.host.processes.proc import carrying, environment_of
-from mpiric.model.trial import Outcome
+from mpiric.model.run import Outcome
 
 STUBBORN = "trap '' TERM HUP INT; while :; do sleep 600; done"
 DAEMON = (
@@ -28,7 +28,7 @@ DAEMON = (
 DRIVER = """
 import os, sys
 from mpiric.host.processes.execution import Runner, Workspace
-from mpiric.model.launch import Launch
+from mpiric.model.job import Launch
 with Runner(grace_s=1.0) as runner:
     path = sys.argv[1]
     launch = Launch(tuple(sys.argv[2:]), "")

@@ -7,7 +7,7 @@ import pytest
 
 from mpiric.host.processes.execution import Workspace
 from mpiric.model.errors import NoRoomError
-from mpiric.model.launch import Launch
+from mpiric.model.job import Launch
 
 as_root = pytest.mark.requires("root", "mount")
 
@@ -54,7 +54,7 @@ def test_an_ordinary_user_sees_ranks_and_leaves_nothing(bench, as_nobody):
     script = """
         import os, tempfile
         from mpiric.host.processes.execution import Runner, Workspace
-        from mpiric.model.launch import Launch
+        from mpiric.model.job import Launch
         with Runner(grace_s=1.0) as runner, tempfile.TemporaryDirectory() as path:
             os.mkfifo(path + "/seen")
             launch = Launch(("sh", "-c", "(setsid sleep 600 &); read line <seen"), "")

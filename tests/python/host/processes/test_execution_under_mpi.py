@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mpiric.host.processes.proc import all_pids, read_bytes
-from mpiric.model.trial import Outcome
+from mpiric.model.run import Outcome
 
 # A rank without a compiler: Python maps the MPI library and initialises it.
 RANK = """

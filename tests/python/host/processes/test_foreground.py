@@ -10,7 +10,7 @@ import pytest
 
 from mpiric.host.processes.foreground import Output, run_in_foreground
 from mpiric.model.errors import NotFoundError
-from mpiric.model.launch import Launch
+from mpiric.model.job import Launch
 
 
 def run(tmp_path, *argv, output=Output.STDOUT, **changed):

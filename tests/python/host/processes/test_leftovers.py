@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from mpiric.host.processes.leftovers import Leftovers, remove_recent
+from mpiric.host.processes.leftovers import Arrivals, Leftovers, remove_recent
 from mpiric.host.processes.proc import children
-from mpiric.host.processes.segments import Arrivals
 
 # On one worker: each test would see the segments and launchers of the others.
 pytestmark = pytest.mark.xdist_group("leftovers")

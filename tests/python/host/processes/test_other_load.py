@@ -6,7 +6,7 @@ import pytest
 
 from mpiric.host.processes import other_load
 from mpiric.host.processes.other_load import LoadWatch, busy_cpu_s
-from mpiric.model.trial import Usage
+from mpiric.model.run import Usage
 
 BEFORE_S, SPAN_S = 1000.0, 10.0
 

@@ -13,7 +13,7 @@ SCRIPT = """
 import sys
 from mpiric.host.processes.foreground import Output, run_in_foreground
 from mpiric.host.processes.output_tap import OutputTap
-from mpiric.model.launch import Launch
+from mpiric.model.job import Launch
 heard = []
 launch = Launch(("sh", "-c", sys.argv[1]), "/")
 ran = run_in_foreground(launch, {"PATH": "/bin:/usr/bin"}, Output.STDOUT,

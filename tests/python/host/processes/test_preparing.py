@@ -3,7 +3,7 @@
 import os
 
 from mpiric.host.processes.captured import make_ready, target_outside
-from mpiric.model.launch import Launch
+from mpiric.model.job import Launch
 
 ENVIRONMENT = {"PATH": os.environ["PATH"]}
 

@@ -6,7 +6,7 @@ import pytest
 
 from mpiric.host.processes import sampling
 from mpiric.host.processes.sampling import Sampler, Watched
-from mpiric.model.trial import Outcome
+from mpiric.model.run import Outcome
 
 BUSY = "while time.process_time() < {}: pass\n"
 WAIT = (

@@ -9,8 +9,8 @@ import time
 import pytest
 
 from mpiric.host.processes.execution import Runner, Workspace
-from mpiric.model.launch import Launch
-from mpiric.model.trial import Outcome
+from mpiric.model.job import Launch
+from mpiric.model.run import Outcome
 
 _PROGRAM = """
 import signal, sys, time

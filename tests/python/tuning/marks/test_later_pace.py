@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 from tests.support.paces import key, key_pace, run_pace, steps
 
-from mpiric.model.marks import MarkPair
+from mpiric.model.pace import MarkPair
 from mpiric.tuning.mark_split import against_forecast, per_mark_s, step_change
 
 PAIR = MarkPair(key("MPI_Allreduce", "lmp+0x48f2", ranks=4), 100, 200)

@@ -3,7 +3,7 @@
 import pytest
 from tests.support.paces import key, key_pace
 
-from mpiric.tuning.printed_marks import Printed, marks_per_line
+from mpiric.lab.output_follower import Printed, marks_per_line
 
 
 def printed(count: int, every_s: float, text: str = "Time = {}") -> Printed:

@@ -2,8 +2,7 @@ import pytest
 from tests.support.paces import key, key_pace, run_pace, steps
 
 from mpiric.model.errors import MpiricError
-from mpiric.model.marks import MarkPair, read_mark_option
-from mpiric.model.pace import MarkKey, RankPace, RunPace
+from mpiric.model.pace import MarkKey, MarkPair, RankPace, RunPace, read_mark_option
 from mpiric.tuning.mark_choice import choose_named, parse_mark
 
 STEP, OTHER = key("MPI_Allreduce", "app+0x10"), key("MPI_Allreduce", "app+0x20")

@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from mpiric.tuning.printed_marks import BYTES, Printed, choose_printed, kind_of_line, printed_pace
+from mpiric.lab.output_follower import BYTES, Printed, choose_printed, kind_of_line, printed_pace
 
 
 def printed(lines, seen_s):

@@ -4,8 +4,8 @@ from hypothesis import strategies as st
 from tests.support.marks_files import INIT_S, marks_file
 from tests.support.paces import key
 
-from mpiric.model.marks import MarkPair
-from mpiric.model.trial import Split
+from mpiric.model.pace import MarkPair
+from mpiric.model.run import Split
 from mpiric.profile.marks import read_first_rank, read_marks
 from mpiric.tuning.mark_split import (
     forecast_s,

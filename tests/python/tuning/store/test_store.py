@@ -11,7 +11,7 @@ import pytest
 
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, NoRoomError, NotFoundError
-from mpiric.model.trial import Outcome, Phase, Split, Trial
+from mpiric.model.run import Outcome, Phase, Split, Trial
 from mpiric.tuning.store import Lock, Store, default_store
 
 COMMAND = ("mpirun", "-n", "2", "lmp")

@@ -7,8 +7,7 @@ import pytest
 from mpiric.lab.lab import drive
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import ProgramFailedError
-from mpiric.model.run import Run
-from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.model.run import Outcome, Phase, Run, Trial
 from mpiric.workflows.build.build import Attempt, BuildRequest, BuiltPrograms, check_answers, proved_fastest
 
 REQUEST = BuildRequest(("make",), "./app", 3, try_mpis=False, root=Path())

@@ -4,7 +4,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from mpiric.model.configuration import Configuration
-from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.model.run import Outcome, Phase, Trial
 from mpiric.tuning.store import Store
 from mpiric.workflows.history.baseline import AgainstRequest, baseline_of
 

@@ -8,8 +8,7 @@ from mpiric.host.facts.local import LocalHost
 from mpiric.launchers import parse_command
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MismatchError
-from mpiric.model.marks import MarkPair
-from mpiric.model.pace import MarkKey
+from mpiric.model.pace import MarkKey, MarkPair
 from mpiric.workflows.history import history
 from mpiric.workflows.history.baseline import AgainstRequest, Baseline, BaselineMarks
 

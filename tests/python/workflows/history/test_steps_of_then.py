@@ -11,7 +11,7 @@ from tests.support.stepping_runner import SteppingRunner
 from mpiric.host.installation import native
 from mpiric.model.errors import MpiricError
 from mpiric.model.evidence import Verdict
-from mpiric.model.narrator import Silence
+from mpiric.model.run import Narrator
 from mpiric.workflows.history import baseline, history
 from mpiric.workflows.history.baseline import AgainstRequest, records_at
 
@@ -37,7 +37,7 @@ def then(tmp_path, monkeypatch):
             str(baseline),
             store=tmp_path / "store",
         )
-        return history.against(request, ReplayHost.load(MACHINE), Silence())
+        return history.against(request, ReplayHost.load(MACHINE), Narrator())
 
     tune.against = against
     return tune

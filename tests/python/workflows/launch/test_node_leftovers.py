@@ -9,10 +9,10 @@ from mpiric.host.host import Completed
 from mpiric.lab.lab import drive
 from mpiric.model.configuration import Configuration
 from mpiric.model.policy import Shape
-from mpiric.model.trial import Execution, Outcome
+from mpiric.model.run import Execution, Outcome
 from mpiric.statistics.sampling import Subject, SweepPoint
 from mpiric.workflows.fabric.bench import probe_route
-from mpiric.workflows.launch.node_leftovers import cleaned_nodes
+from mpiric.workflows.launch.nodes import cleaned_nodes
 from mpiric.workflows.sweep.explore import measure_points
 from mpiric.workflows.sweep.plan import SweepPlan, SweepRequest
 from mpiric.workflows.trials import users_lab

@@ -5,8 +5,8 @@ from pathlib import Path
 from tests.support.situations import BY_LABEL, situation
 
 from mpiric.model.configuration import Configuration
+from mpiric.model.evidence import Fingerprint, Recipe
 from mpiric.model.job import LaunchOption, Meaning
-from mpiric.model.recipe import Fingerprint, Recipe
 from mpiric.model.situation import HostNames
 from mpiric.workflows.pack.runtime import packed_recipe
 from mpiric.workflows.run.run import AppliedRecipe

@@ -10,10 +10,9 @@ from mpiric.knobs import all_knobs
 from mpiric.lab.render import render
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MismatchError, MpiricError, NoRoomError
-from mpiric.model.evidence import Evidence, Verdict
+from mpiric.model.evidence import Evidence, Fingerprint, Recipe, Verdict
 from mpiric.model.knob import Try
 from mpiric.model.policy import Line, Policy, Span
-from mpiric.model.recipe import Fingerprint, Recipe
 from mpiric.model.situation import Allowed, Tuner
 from mpiric.tuning.policy_files import parse_flat
 from mpiric.tuning.recipe import parse_recipe, render_recipe

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from mpiric.model.finding import Finding
+from mpiric.model.errors import Finding
 from mpiric.model.profile import Advice
-from mpiric.report._amounts import effects_in_words
+from mpiric.report._pages import effects_in_words
 from mpiric.workflows.profile.doctor import Diagnosis
 
 CROWDED = Finding("oversubscribed", "4 ranks share 2 CPUs", "", "")

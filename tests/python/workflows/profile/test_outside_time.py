@@ -7,7 +7,7 @@ import pytest
 from tests.support.records import cell, rank, record
 from tests.support.situations import situation
 
-from mpiric.model.finding import Finding
+from mpiric.model.errors import Finding
 from mpiric.model.profile import Advice
 from mpiric.profile.analyse import analyse
 from mpiric.workflows.profile import doctor

@@ -1,4 +1,4 @@
-from mpiric.model.recipe import Fingerprint
+from mpiric.model.evidence import Fingerprint
 from mpiric.workflows.run.recipe_choice import differences, fits
 
 HERE = Fingerprint(

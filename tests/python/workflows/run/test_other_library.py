@@ -4,7 +4,7 @@ import pytest
 from tests.support.situations import BY_LABEL, situation
 
 from mpiric.model.configuration import Configuration
-from mpiric.model.recipe import Fingerprint, Recipe
+from mpiric.model.evidence import Fingerprint, Recipe
 from mpiric.workflows.run.recipe_choice import other_library
 
 OPEN_MPI, MPICH = "openmpi-5.0.11", "mpich-5.0.2"

@@ -8,7 +8,7 @@ import pytest
 from mpiric.host.facts.local import LocalHost
 from mpiric.launchers import parse_command
 from mpiric.model.configuration import Configuration
-from mpiric.model.launch import Launch
+from mpiric.model.job import Launch
 from mpiric.workflows.run import watched
 
 

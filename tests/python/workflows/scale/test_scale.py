@@ -11,9 +11,8 @@ from tests.support.replay_host import ReplayHost
 from tests.support.scripted_runner import Behaviour, ScriptedRunner
 
 from mpiric.model.errors import MpiricError, ProgramFailedError
-from mpiric.model.narrator import Silence
+from mpiric.model.run import Narrator, Outcome
 from mpiric.model.scaling import Size
-from mpiric.model.trial import Outcome
 from mpiric.report.scale_figure import as_pdf, as_svg, scaling_shapes
 from mpiric.report.scale_text import print_scaling, proposal_text, scaling_csv, scaling_html, scaling_json
 from mpiric.tuning.recipe import read_recipe
@@ -39,7 +38,7 @@ class Study:
 
     def __call__(self, settings=SLOW_ON_ONE, runner=None, **options):
         runner = runner or ScriptedRunner(ranks=(rank(0), rank(1)), settings=settings)
-        return scale(self.request(**options), ReplayHost.load(MACHINE), Silence(), runner)
+        return scale(self.request(**options), ReplayHost.load(MACHINE), Narrator(), runner)
 
 
 @pytest.fixture

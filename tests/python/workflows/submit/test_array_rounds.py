@@ -7,8 +7,7 @@ from mpiric.host.host import Completed
 from mpiric.model.batch import Spread
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
-from mpiric.model.run import Run
-from mpiric.model.trial import Phase
+from mpiric.model.run import Phase, Run
 from mpiric.schedulers import Submission, batch_scheduler, element_of, round_script
 from mpiric.workflows.submit.array_rounds import (
     ArrayRound,

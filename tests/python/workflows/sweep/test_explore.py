@@ -11,8 +11,7 @@ from mpiric.host.facts.local import LocalHost
 from mpiric.lab.lab import drive
 from mpiric.model.errors import MpiricError, NoRoomError, ProgramFailedError
 from mpiric.model.policy import Measured, Shape
-from mpiric.model.run import Plan, Run
-from mpiric.model.trial import Trial
+from mpiric.model.run import Plan, Run, Trial
 from mpiric.statistics.sampling import Subject, SweepPoint
 from mpiric.workflows.sweep import explore as sweep_explore
 from mpiric.workflows.sweep import explore as sweep_launch

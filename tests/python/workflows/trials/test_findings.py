@@ -5,7 +5,7 @@ from dataclasses import replace
 from tests.support.situations import BY_LABEL, situation
 
 from mpiric.model.configuration import Configuration
-from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.model.run import Outcome, Phase, Trial
 from mpiric.statistics.space import Dimension, SearchSpace
 from mpiric.workflows.trials.recorded_runs import after_runs, findings_of
 

@@ -11,7 +11,7 @@ from mpiric.host.host import Elf
 from mpiric.host.installation import native
 from mpiric.lab import directory_runs
 from mpiric.model.errors import ProgramFailedError
-from mpiric.model.trial import Outcome, Phase
+from mpiric.model.run import Outcome, Phase
 
 SAMPLE = Path(__file__).parents[3] / "data/record/v2/record.mpiric"
 

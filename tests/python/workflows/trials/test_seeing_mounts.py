@@ -18,8 +18,7 @@ from mpiric.lab.lab import Lab
 from mpiric.launchers import parse_command
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
-from mpiric.model.run import Run
-from mpiric.model.trial import Outcome, Phase
+from mpiric.model.run import Outcome, Phase, Run
 from mpiric.profile.analyse import analyse
 from mpiric.tuning.objective import Objective
 from mpiric.tuning.store import Store

@@ -8,7 +8,7 @@ from tests.support.scripted_runner import FAILS, Behaviour
 
 from mpiric.model.errors import MpiricError
 from mpiric.model.evidence import Verdict
-from mpiric.model.trial import Phase
+from mpiric.model.run import Phase
 from mpiric.report.tuned_json import tuned_json
 from mpiric.tuning.objective import parse_objective
 

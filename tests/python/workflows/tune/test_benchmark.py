@@ -13,11 +13,9 @@ from mpiric import launchers
 from mpiric.host.facts.local import LocalHost
 from mpiric.lab.render import line_without_program
 from mpiric.model.errors import MpiricError, ProgramFailedError
-from mpiric.model.job import Segment
-from mpiric.model.launch import Spelling
-from mpiric.model.narrator import Silence
+from mpiric.model.job import Segment, Spelling
 from mpiric.model.policy import LIBRARY, LearnedKey, LearnedPolicy, Measured, Shape
-from mpiric.model.run import Plan
+from mpiric.model.run import Narrator, Plan
 from mpiric.model.situation import Allowed, Situation, Tuner
 from mpiric.tuning.policy_files import read_learned, write_learned
 from mpiric.tuning.policy_merge import condense
@@ -163,7 +161,7 @@ def situation_of_four_ranks(*, rounding: bool = False) -> Situation:
 
 
 def settle(record: TuneLog, seconds: float = 60.0, **options: bool) -> str:
-    return benchmark_remaining(record, situation_of_four_ranks(**options), seconds, LocalHost(), Silence())
+    return benchmark_remaining(record, situation_of_four_ranks(**options), seconds, LocalHost(), Narrator())
 
 
 def event(record: TuneLog) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 from tests.support.paces import key, run_pace, steps
 
+from mpiric.lab.output_follower import Printed
 from mpiric.tuning.mark_choice import is_even
-from mpiric.tuning.printed_marks import Printed
 from mpiric.workflows.trials import step_markers
 
 GROWING = key("MPI_Send", "app+0x10", ranks=2)

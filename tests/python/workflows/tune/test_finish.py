@@ -7,8 +7,8 @@ from tests.python.workflows.tune.test_marks_course import tune  # noqa: F401
 from tests.support.scripted_runner import Behaviour
 
 from mpiric.model.errors import MpiricError, NotFoundError
-from mpiric.model.recipe import WholeVerdict
-from mpiric.model.trial import Outcome, Phase
+from mpiric.model.evidence import WholeVerdict
+from mpiric.model.run import Outcome, Phase
 from mpiric.report.tuned_json import tuned_json
 from mpiric.report.tuned_parts import looked_at
 from mpiric.tuning.recipe import read_recipe

@@ -11,13 +11,12 @@ from tests.support.scripted_lab import prove, search
 
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
-from mpiric.model.run import Run
-from mpiric.model.trial import Outcome, Phase
+from mpiric.model.run import Outcome, Phase, Run
 from mpiric.plans.stages import EFFORTS
 from mpiric.statistics.blocks import deal
 from mpiric.tuning.objective import Budget
-from mpiric.workflows.tune import plan_round as module
-from mpiric.workflows.tune.plan_round import Lookahead, RoundFull
+from mpiric.workflows.tune import array as module
+from mpiric.workflows.tune.array import Lookahead, RoundFull
 
 ORIGINAL = Configuration()
 JOBS, ROUNDS, RUNS = 8, 4, 60

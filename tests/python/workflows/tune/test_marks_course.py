@@ -9,9 +9,8 @@ from tests.support.scripted_runner import INTERRUPTED, Behaviour
 from tests.support.stepping_runner import SteppingRunner, Steps
 
 from mpiric.model.errors import MpiricError
-from mpiric.model.evidence import Verdict
-from mpiric.model.recipe import WholeCheck
-from mpiric.model.trial import Outcome, Phase
+from mpiric.model.evidence import Verdict, WholeCheck
+from mpiric.model.run import Outcome, Phase
 from mpiric.report.tuned_json import tuned_json
 from mpiric.tuning.mark_choice import parse_mark
 from mpiric.tuning.objective import parse_objective

@@ -5,7 +5,7 @@ from tests.support.replay_host import Recording, ReplayHost, command_key
 
 from mpiric.host.host import Completed, Elf
 from mpiric.launchers import parse_command
-from mpiric.model.launch import Launch
+from mpiric.model.job import Launch
 from mpiric.workflows.tune.save_recipe import missing_libraries
 
 LISTED = """\

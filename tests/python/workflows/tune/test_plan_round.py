@@ -1,9 +1,9 @@
 from pathlib import Path
 
 from mpiric.model.configuration import Configuration
-from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.model.run import Outcome, Phase, Trial
 from mpiric.tuning.store import Store
-from mpiric.workflows.tune.plan_round import spent_s
+from mpiric.workflows.tune.array import spent_s
 
 
 def test_a_benchmark_of_the_collectives_counts_against_the_budget_as_runs_do(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from tests.support.situations import BY_LABEL, machine, situation
 from mpiric.launchers import dialects
 from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Verdict
-from mpiric.model.trial import Outcome, Phase
+from mpiric.model.run import Outcome, Phase
 from mpiric.plans.stages import EFFORTS
 from mpiric.tuning.objective import parse_objective
 from mpiric.tuning.recipe import read_recipe

@@ -6,7 +6,7 @@ import pytest
 from tests.support.recorded_tune import PROGRAM, RecordedTune, rank
 from tests.support.stepping_runner import SteppingRunner
 
-from mpiric.model.trial import Phase
+from mpiric.model.run import Phase
 
 LAUNCHER = replace(rank(0), rank=None, program="/usr/bin/orterun", libraries=())
 NOT_LOADED = replace(rank(1), libraries=("/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2",))

@@ -8,7 +8,7 @@ from tests.support.scripted_runner import Behaviour
 from tests.support.stepping_runner import SteppingRunner
 
 from mpiric.model.configuration import Configuration
-from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.model.run import Outcome, Phase, Trial
 from mpiric.tuning.mark_split import MarkWindow
 from mpiric.workflows.trials import step_markers
 

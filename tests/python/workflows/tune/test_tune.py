@@ -10,7 +10,7 @@ from tests.support.scripted_runner import FAILS, INTERRUPTED, Behaviour
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import ProgramFailedError
 from mpiric.model.evidence import Verdict
-from mpiric.model.trial import Outcome, Phase
+from mpiric.model.run import Outcome, Phase
 from mpiric.tuning.events import read_log
 from mpiric.tuning.recipe import read_recipe
 

@@ -7,7 +7,7 @@ from tests.support.recorded_tune import RecordedTune
 from tests.support.scripted_runner import Behaviour
 
 from mpiric.model.evidence import Verdict
-from mpiric.model.trial import Phase
+from mpiric.model.run import Phase
 from mpiric.tuning.store import Store
 
 

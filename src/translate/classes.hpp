@@ -1,4 +1,4 @@
-// The functions by number, the classes of handles, and the names of the families.
+// The functions by number, the classes of handles, attributes, and the names of the families.
 #pragma once
 
 // clang-format off
@@ -13,7 +13,17 @@
 #define MPIRIC_IS(family) MPIRIC_IS_OF(family)
 #define MPIRIC_IS_OF(family) MPIRIC_IS_##family
 
+#include <climits>
+#include <cstdint>
+
 namespace mpiric::translate {
+
+// Values for constants that a family does not have.
+inline constexpr int absent = INT_MIN;         // an integer of the interface
+inline constexpr int invalid = INT_MIN + 1;    // no family gives this a meaning: every library refuses it
+inline constexpr int unwritten = INT_MIN + 2;  // field of a status that the library has not written
+inline constexpr unsigned long long unwritten_bytes = (1ull << 62) + 1;  // likewise: no message is that long
+inline constexpr std::uint32_t absent_handle = ~0u;
 
 enum Function : unsigned {
 #define FUNCTION(name, how) F_##name,
@@ -22,8 +32,7 @@ enum Function : unsigned {
     function_count
 };
 
-/// A class of handles: its place in tables, the bits of MPICH's handles, and the functions to and from
-/// Fortran's.
+/// A class of handles: its place in tables, the bits of MPICH's handles, and functions to and from Fortran's.
 template <int place, unsigned mpich_kind, Function to_fortran, Function from_fortran> struct Class {
     static constexpr int index = place;
     static constexpr unsigned kind = mpich_kind;
@@ -45,5 +54,17 @@ inline constexpr int class_count = 11;
 
 #define HANDLE_CLASSES(_)                                                                                    \
     _(Comm) _(Group) _(Datatype) _(Op) _(Request) _(Win) _(File) _(Info) _(Errhandler) _(Message) _(Session)
+
+// Attributes of Fortran: the interface of MPICH's Fortran library to its C library, and ours to stand-ins.
+
+/// How a value was given: MPICH's numbers.
+enum AttributeType : int { attribute_pointer = 0, attribute_aint = 1, attribute_int = 3 };
+
+// Fortran's callbacks are reached through these: they know the convention of the program's functions.
+template <class Handle>
+using CopyProxy = int (*)(void* function, Handle, int keyval, void* extra, AttributeType, void* value,
+                          void** result, int* flag);
+template <class Handle>
+using DeleteProxy = int (*)(void* function, Handle, int keyval, AttributeType, void* value, void* extra);
 
 }  // namespace mpiric::translate

@@ -6,11 +6,8 @@
 #include <sys/mman.h>
 
 namespace mpiric::translate {
-namespace {
 
 constexpr std::size_t page_bytes = 4096, entrance_bytes = 16, on_a_page = 255;
-
-}  // namespace
 
 void Closures::make_page() {
     void* at = mmap(nullptr, 2 * page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

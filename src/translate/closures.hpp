@@ -1,5 +1,4 @@
-// Functions of the program that a library calls with nothing but its own arguments: each gets an entrance of
-// its own, which knows the function.
+// Functions of the program that a library calls with nothing but its own arguments: each gets an entrance.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +8,7 @@
 namespace mpiric::translate {
 
 /// Entrances for functions, one for each function however often it is given. They load the function into a
-/// register (r10) and jump to the receiver. Made by the page: code, and behind it the functions, which are
-/// not executable.
+/// register (r10) and jump to the receiver. Made by the page: code, and behind it the functions.
 class Closures {
   public:
     explicit Closures(void (*receiver)()) noexcept : receiver_(receiver) {}

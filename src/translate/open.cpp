@@ -1,9 +1,7 @@
 // Opens the library underneath with the first call of MPI.
 
 #include "arguments.hpp"
-#include "dependencies.hpp"
-#include "exports.hpp"
-#include "tools.hpp"
+#include "loaded.hpp"
 
 #include <cstdio>
 #include <dlfcn.h>
@@ -54,8 +52,7 @@ const Entry entries[] = {
 #undef own
 #undef refused
 
-/// The library's path: from the environment, else from the file `library` next to the stand-in; empty when
-/// there is neither.
+/// The library's path: from the environment, else from the file `library` next to the stand-in; else empty.
 const char* path() {
     static char found[PATH_MAX] = "";
     if (*found)

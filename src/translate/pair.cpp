@@ -9,8 +9,6 @@ constinit thread_local int mpiric_depth = 0;
 
 #include "by_hand/others.hpp"
 #include "by_hand/callbacks.hpp"
-#include "by_hand/keyvals.hpp"
-
 #include "by_hand/attributes.hpp"
 #include "by_hand/spawn.hpp"
 #include "by_hand/tools.hpp"
@@ -18,8 +16,6 @@ constinit thread_local int mpiric_depth = 0;
 namespace mpiric::translate {
 #include "generated/functions.inc"
 }  // namespace mpiric::translate
-
-#include "by_hand/large_types.hpp"
 
 #include "by_hand/large_counts.hpp"
 

@@ -60,8 +60,7 @@ template <const auto& from> consteval bool is_just_negative() {
             return false;
     return true;
 }
-/// Translations of the numbers just below 0, -1 first. With this table, translations of ranks do not call a
-/// function of ours.
+/// Translations of the numbers just below 0, -1 first. So translations of ranks call nothing.
 template <const auto& from, const auto& to, bool for_library>
 inline constexpr auto negatives_of = [] {
     std::array<int, negatives> result{};
@@ -130,15 +129,13 @@ template <const auto& from, const auto& to> int bits(int value) {
 #undef ROLE
 #undef BITS
 
-/// Error codes outside the classes of the standard have numbers of their own on the program's side, behind
-/// its last one.
+/// Error codes outside the classes of the standard have own numbers for the program, behind its last one.
 int own_code(int library);
 int library_code(int own);
 /// The greatest code that the program has seen.
 int last_code();
 
-/// The other family's number of an error class: `absent` where it has none, `invalid` if the number is not a
-/// class.
+/// The other family's number of an error class: `absent` where it has none, `invalid` if none is meant.
 template <const auto& from, const auto& to> int counterpart(int error_class) {
     for (std::size_t at = 0; at < std::size(from); ++at)
         if (from[at] == error_class && error_class != absent)

@@ -16,14 +16,14 @@ PROGRAMS = [
 OPTIONS = ("-std=c++20", "-O0", "-Wall", "-Wextra", "-Werror", "-pthread", f"-I{RUNTIME}", f"-I{HERE}")
 SANITIZED = ("-g1", "-fsanitize=address,undefined")
 TUNE = ("candidate", "learner", "policy", "race")
-RECORDER = ("recorder", "rank_file", "merged_file", "timeline", "pace")
+RECORDER = ("recorder", "rank_file", "merged_file", "timeline")
 # Sources of tests that need others than the source they are named for.
 SOURCES = {
     "test_arithmetic": [],
     "test_communicators": ["world/communicators.cpp", "world/datatypes.cpp"],
     "test_decision": [
         *(f"select/decision/{path.name}" for path in sorted(RUNTIME.glob("select/decision/*.cpp"))),
-        *("base/rules.cpp", "base/say.cpp", *(f"tune/{name}.cpp" for name in TUNE)),
+        *("base/text.cpp", *(f"tune/{name}.cpp" for name in TUNE)),
     ],
     "test_handle_bag": [],
     "test_handle_map": [],
@@ -31,17 +31,19 @@ SOURCES = {
     "test_digest": [],
     "test_job": ["system/job.cpp", "system/text.cpp"],
     "test_layouts": [
-        *("layouts/layouts.cpp", "base/rules.cpp"),
-        *("base/say.cpp", *(f"profile/{name}.cpp" for name in (*RECORDER, "lost_pages"))),
+        *("layouts/layouts.cpp", "base/text.cpp"),
+        *(f"profile/{name}.cpp" for name in (*RECORDER, "lost_pages")),
     ],
     "test_mark": ["marks/marks.cpp"],
     "test_merge": [
         "world/merge.cpp",
-        "base/say.cpp",
         *(f"profile/{name}.cpp" for name in RECORDER),
     ],
-    "test_policy": ["tune/policy.cpp", "tune/candidate.cpp", "tune/shape.cpp", "base/rules.cpp"],
+    "test_order": ["order/order.cpp", "base/text.cpp"],
+    "test_pace": [],
+    "test_policy": ["tune/policy.cpp", "tune/candidate.cpp", "tune/shape.cpp", "base/text.cpp"],
     "test_race": ["tune/race.cpp", "tune/learner.cpp"],
+    "test_readable": ["symbols/modules.cpp", *(f"profile/{name}.cpp" for name in RECORDER)],
     "test_recorder": [f"profile/{name}.cpp" for name in (*RECORDER, "lost_pages")],
     "test_secrets": [],
     "test_seat": ["system/seat.cpp", "system/text.cpp"],

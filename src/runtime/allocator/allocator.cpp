@@ -1,5 +1,4 @@
-// A library of its own that recorded runs have in front of the allocator: counts its calls and takes their
-// time.
+// A library of its own that recorded runs have in front of the allocator: counts and times its calls.
 //
 // It allocates nothing and hands every call on, to glibc's allocator or to whatever else is loaded. Runs that
 // are not recorded do not load it.
@@ -48,8 +47,7 @@ struct State {
     std::atomic<uint32_t> threads{0};
     Functions functions{};
     std::atomic<bool> found{false};  ///< `functions` are there
-    /// Memory for dlsym, which allocates in older glibc while the allocator is being looked for; never given
-    /// back.
+    /// Memory for dlsym, which allocates in older glibc while the allocator is looked for; never freed.
     alignas(std::max_align_t) char early[16 << 10] = {};
     size_t early_used = 0;
 };
@@ -114,8 +112,7 @@ template <class Function> void look_up(Function& function, const char* name) noe
 }
 
 /// Null while the look-up is under way in this thread. All are looked up by the first call, at the start of
-/// the process: dlsym must not be called from the free or malloc of another dlsym, which keeps its error
-/// there.
+/// the process: dlsym must not be called from the free or malloc of another dlsym, whose error is kept there.
 const Functions* next() noexcept {
     if (state.found.load(std::memory_order_acquire))
         return &state.functions;

@@ -1,10 +1,12 @@
-// A shared library, read from its file: it need not be loaded.
+// Shared libraries: read from a file, which need not be loaded, and the dynamic symbols of a loaded one.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <elf.h>
 #include <fcntl.h>
+#include <link.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -75,5 +77,64 @@ class ElfFile {
     const Elf64_Shdr* sections_ = nullptr;
     size_t section_count_ = 0;
 };
+
+/// The dynamic symbols of a loaded object.
+struct DynamicSymbols {
+    ElfW(Sym) * table = nullptr;
+    const char* names = nullptr;
+    size_t count = 0;      ///< 0: not said
+    size_t undefined = 0;  ///< number of leading symbols that the object itself does not define
+
+    /// Changes what may be done with the memory of the table.
+    bool protect(int protection) const noexcept {
+        const auto page = uintptr_t(sysconf(_SC_PAGESIZE));
+        const uintptr_t begin = reinterpret_cast<uintptr_t>(table) & ~(page - 1);
+        const auto end = reinterpret_cast<uintptr_t>(table + count);
+        return mprotect(reinterpret_cast<void*>(begin), end - begin, protection) == 0;
+    }
+};
+
+inline DynamicSymbols symbols_of(const dl_phdr_info& object) noexcept {
+    DynamicSymbols symbols;
+    const ElfW(Dyn)* dynamic = nullptr;
+    for (int at = 0; at < object.dlpi_phnum; ++at)
+        if (object.dlpi_phdr[at].p_type == PT_DYNAMIC)
+            dynamic = reinterpret_cast<const ElfW(Dyn)*>(object.dlpi_addr + object.dlpi_phdr[at].p_vaddr);
+    for (; dynamic && dynamic->d_tag != DT_NULL; ++dynamic) {
+        const auto address = dynamic->d_un.d_ptr;
+        if (address < object.dlpi_addr)
+            continue;  // glibc adds the load address to those below, but not in the kernel's own object
+        if (dynamic->d_tag == DT_SYMTAB)
+            symbols.table = reinterpret_cast<ElfW(Sym)*>(address);
+        if (dynamic->d_tag == DT_STRTAB)
+            symbols.names = reinterpret_cast<const char*>(address);
+        if (dynamic->d_tag == DT_HASH)
+            symbols.count = reinterpret_cast<const uint32_t*>(address)[1];
+        if (dynamic->d_tag == DT_GNU_HASH)
+            symbols.undefined = reinterpret_cast<const uint32_t*>(address)[1];
+    }
+    if (!symbols.undefined)
+        symbols.undefined = symbols.count;
+    return symbols;
+}
+
+/// The symbols of the object that contains this function.
+inline DynamicSymbols own_symbols() noexcept {
+    DynamicSymbols symbols;
+    const auto find = [](dl_phdr_info* object, size_t, void* result) {
+        const auto own = reinterpret_cast<ElfW(Addr)>(&own_symbols);
+        for (int at = 0; at < object->dlpi_phnum; ++at) {
+            const ElfW(Phdr) & header = object->dlpi_phdr[at];
+            const ElfW(Addr) begin = object->dlpi_addr + header.p_vaddr;
+            if (header.p_type != PT_LOAD || own < begin || own >= begin + header.p_memsz)
+                continue;
+            *static_cast<DynamicSymbols*>(result) = symbols_of(*object);
+            return 1;
+        }
+        return 0;
+    };
+    dl_iterate_phdr(find, &symbols);
+    return symbols;
+}
 
 }  // namespace mpiric

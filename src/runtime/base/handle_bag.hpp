@@ -1,12 +1,13 @@
-// A growing multimap from handles to small values, up to a limit that no sane program reaches. Not for
-// several threads at once.
+// Growing tables from handles to small values, up to a limit that no sane program reaches.
 #pragma once
 
+#include "base/spin_lock.hpp"
 #include <cstdint>
 #include <cstdlib>
 
 namespace mpiric {
 
+/// A multimap, not for several threads at once.
 template <class Value> class HandleBag {
   public:
     constexpr HandleBag() noexcept = default;
@@ -37,6 +38,14 @@ template <class Value> class HandleBag {
         return true;
     }
 
+    /// An entry of the handle, null when there is none.
+    const Value* find(uint64_t handle) const noexcept {
+        if (front_.handle == handle && front_.taken)
+            return &front_.value;
+        const Entry& entry = entries_[slot_of(handle)];
+        return entry.taken ? &entry.value : nullptr;
+    }
+
     bool empty() const noexcept { return __atomic_load_n(&used_, __ATOMIC_RELAXED) == 0; }
 
   private:
@@ -50,6 +59,13 @@ template <class Value> class HandleBag {
     uint32_t home_of(uint64_t handle) const noexcept {
         return uint32_t((handle * 0x9E3779B97F4A7C15ull) >> 32) & mask_;
     }
+    /// The first slot that the handle has, or the free slot where it would be.
+    uint32_t slot_of(uint64_t handle) const noexcept {
+        uint32_t at = home_of(handle);
+        while (entries_[at].taken && entries_[at].handle != handle)
+            at = (at + 1) & mask_;
+        return at;
+    }
     [[gnu::noinline]] bool put_into_table(uint64_t handle, const Value& value) noexcept {
         if (used_ >= most_used_ && !grow()) [[unlikely]]
             return false;
@@ -57,15 +73,12 @@ template <class Value> class HandleBag {
         return true;
     }
     [[gnu::noinline]] bool take_from_table(uint64_t handle, Value& value) noexcept {
+        uint32_t at = slot_of(handle);
         Entry* const all = entries_;
-        const uint32_t mask = mask_;
-        uint32_t at = home_of(handle);
-        while (all[at].taken && all[at].handle != handle)
-            at = (at + 1) & mask;
         if (!all[at].taken)
             return false;
         value = all[at].value;
-        if (all[(at + 1) & mask].taken) [[unlikely]]
+        if (all[(at + 1) & mask_].taken) [[unlikely]]
             at = close_up(at);
         all[at].taken = false;
         return true;
@@ -113,6 +126,34 @@ template <class Value> class HandleBag {
     Entry* entries_ = first_;
     uint32_t mask_ = first_slots - 1;
     uint32_t used_ = 0, most_used_ = first_slots / 4 * 3;
+};
+
+/// A map with one entry a handle, for several threads.
+template <class Value> class HandleMap {
+  public:
+    /// Returns false when memory is short.
+    bool put(uint64_t handle, const Value& value) noexcept {
+        const Held held(lock_, true);
+        Value before;
+        bag_.take(handle, before);
+        return bag_.put(handle, value);
+    }
+    bool get(uint64_t handle, Value& value) noexcept {
+        const Held held(lock_, true);
+        const Value* found = bag_.find(handle);
+        if (found)
+            value = *found;
+        return found;
+    }
+    void erase(uint64_t handle) noexcept {
+        const Held held(lock_, true);
+        Value before;
+        bag_.take(handle, before);
+    }
+
+  private:
+    HandleBag<Value> bag_;
+    SpinLock lock_;
 };
 
 }  // namespace mpiric

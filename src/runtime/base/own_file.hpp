@@ -1,5 +1,4 @@
-// Files that the runtime writes. Other users may write to their directories: no link is followed, no other
-// user's file is written to.
+// Files that the runtime writes. No link is followed, no other user's file is written to.
 #pragma once
 
 #include <cerrno>
@@ -51,8 +50,7 @@ inline bool may_be_as_long_as(uint64_t bytes) noexcept {
 }
 
 /// Makes a file that was not there, with all its room given at once, and maps it: a full disk must be an
-/// error here and now, not a SIGBUS in the middle of the program. Null where that fails; `reason` then says
-/// why.
+/// error here and now, not a SIGBUS in the middle of the program. Null where that fails, with the `reason`.
 inline void* map_new_file(const char* path, uint64_t bytes, const char*& reason) noexcept {
     if (!may_be_as_long_as(bytes)) {
         reason = std::strerror(EFBIG);

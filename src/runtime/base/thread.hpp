@@ -18,8 +18,7 @@ struct Thread {
     uint32_t receive_turn = 0;         ///< counter of receives, to select the probed ones
     uint64_t waited = 0;               ///< ticks in the barrier before the collective that comes next
     void* caller = nullptr;            ///< return address of a call by the PMPI_ name
-    /// Locks that this thread holds or waits for. A signal handler that interrupts it meanwhile must take
-    /// none.
+    /// Locks that this thread holds or waits for. A signal handler meanwhile must take none.
     uint32_t locks_held = 0;
 
     /// Whether the program itself has called, by the plain name.
@@ -30,13 +29,12 @@ struct Thread {
 inline thread_local constinit Thread thread;
 
 /// Whether a signal handler runs on a stack of its own, whose frames may have any address.
-inline bool on_signal_stack() noexcept {
+[[gnu::noinline, gnu::cold]] inline bool on_signal_stack() noexcept {
     stack_t stack{};
     return sigaltstack(nullptr, &stack) == 0 && (stack.ss_flags & SS_ONSTACK);
 }
 
-/// Whether a wrapper is active further up the call stack. A frame at a higher address than ours was left by
-/// longjmp and no longer counts.
+/// Whether a wrapper is active further up the call stack. A frame above ours was left by longjmp.
 [[gnu::always_inline]] inline bool nested(Thread& self) noexcept {
     if (self.depth == 0) [[likely]]
         return false;

@@ -1,5 +1,4 @@
-// A collective algorithm as the selection sees it: its name, the calls that it serves, and a function to run
-// it.
+// A collective algorithm as the selection sees it: name, calls that it serves, function to run it.
 //
 // An algorithm lives in src/runtime/coll/<collective>/<name>.cpp and enters the registry with
 // MPIRIC_ALGORITHMS; nothing else names it.
@@ -15,8 +14,7 @@
 
 namespace mpiric::coll {
 
-// The arrays of the v-forms, as the program gave them: of int, or of MPI_Count and MPI_Aint in the large
-// forms.
+// The arrays of the v-forms, as the program gave them: of int, or MPI_Count and MPI_Aint (large forms).
 
 class Counts {
   public:
@@ -80,8 +78,7 @@ struct Workload {
     bool in_place = false;    ///< alltoall, alltoallv: MPI wants it on all ranks or none
 };
 
-/// Arguments of one rank. Fields that the collective does not have, or that MPI ignores on this rank, are
-/// unset.
+/// Arguments of one rank. Fields that the collective does not have, or MPI ignores here, are unset.
 struct Arguments {
     Team& team;
     const void* send = nullptr;                   ///< may be MPI_IN_PLACE; buffer of a bcast is `receive`
@@ -122,15 +119,8 @@ inline constexpr uint64_t scratch_limit_bytes = uint64_t(64) << 20;
 bool serves(const Algorithm& algorithm, const Workload& workload,
             uint64_t scratch_bytes = scratch_limit_bytes) noexcept;
 
-/// The facts of a call that all ranks know, from one rank's arguments. Pure but for questions about the
-/// datatype and the operation. Every rank of a correct program gets the same.
-Workload workload_of(Collective collective, const Arguments& call) noexcept;
-
 /// Every algorithm that was linked in, ordered by collective and name.
 std::span<const Algorithm* const> algorithms() noexcept;
-
-/// The algorithm of that name, null when there is none.
-const Algorithm* find_algorithm(Collective collective, const char* name) noexcept;
 
 template <class Table> consteval auto each_of(const Table& table) noexcept {
     std::array<const Algorithm*, std::tuple_size_v<Table>> pointers{};

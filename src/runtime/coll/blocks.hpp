@@ -42,11 +42,16 @@ class Blocks {
         return uint64_t(member) * each_ + std::min(uint64_t(member), longer_) * unit_;
     }
     uint64_t size(int member) const noexcept { return begin(member + 1) - begin(member); }
-    uint64_t largest(int members) const noexcept {
+    /// Size of the largest of `members` blocks from the first one on.
+    uint64_t largest(int members, int first = 0) const noexcept {
         uint64_t most = 0;
-        for (int at = 0; at < members; ++at)
+        for (int at = first; at < first + members; ++at)
             most = std::max(most, size(at));
         return most;
+    }
+    /// How much of a block is left behind `done`, at most `room`.
+    uint64_t left(int member, uint64_t done, uint64_t room) const noexcept {
+        return done < size(member) ? std::min(room, size(member) - done) : 0;
     }
 
   private:
@@ -56,8 +61,7 @@ class Blocks {
     std::vector<uint64_t> begins_;
 };
 
-// Positions of the blocks of the ranks in a buffer of the program: consecutive, or given by the arrays of a
-// v-form.
+// Positions of the blocks of the ranks in a buffer of the program: consecutive, or given by a v-form.
 
 /// One side of a call on a rank where that side counts; `Byte` is `char` for the receiving side.
 template <class Byte> class RankBlocks {

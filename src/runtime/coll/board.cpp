@@ -1,5 +1,6 @@
 #include "coll/board.hpp"
 
+#include "world/agreement.hpp"
 #include "world/patience.hpp"
 
 #include <memory>
@@ -41,20 +42,18 @@ struct alignas(64) Board::Slot {
 
 Board* Board::make(MPI_Comm node) noexcept {
     std::unique_ptr<Board> board{new (std::nothrow) Board};
-    int rank = 0, size = 0;
-    library.Comm_rank(node, &rank);
-    library.Comm_size(node, &size);
+    const auto [comm, rank, size] = world::with_rank(node);
     const uint32_t slot_bytes = plan_slot_bytes(size);
     const size_t stride = sizeof(Head) + depth * (sizeof(Slot) + slot_bytes);
-    SharedMemory memory;
+    SharedMemory without_board;
+    SharedMemory& memory = board ? board->memory_ : without_board;
     if (!memory.map(node, stride, board && board->remember(size)))
         return nullptr;
-    board->memory_.swap(memory);
     board->rank_ = rank;
     board->size_ = size;
     board->slot_bytes_ = slot_bytes;
     board->stride_ = stride;
-    board->comm_ = node;
+    board->comm_ = comm;
     board->head(rank).pid = getpid();
     board->head(rank).secret = word_to_read ^ uint64_t(rank);
     board->head(rank).secret_address = reinterpret_cast<uint64_t>(&board->head(rank).secret);
@@ -134,15 +133,6 @@ const char* Board::look(int rank, uint64_t bytes) noexcept {
 }
 
 void Board::finish() noexcept { head(rank_).finished.store(++step_, std::memory_order_release); }
-
-void Board::await_all() noexcept {
-    for (int other = 0; other < size_; ++other)
-        wait_finished(other, step_);
-}
-
-void Board::await(int rank) noexcept { wait_finished(rank, step_); }
-
-void Board::await_step_of(int rank) noexcept { wait_finished(rank, step_ + 1); }
 
 bool Board::read(int rank, const void* from, void* into, uint64_t bytes) const noexcept {
     auto* to = static_cast<char*>(into);

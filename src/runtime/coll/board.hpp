@@ -7,7 +7,6 @@
 // steps in a call.
 #pragma once
 
-#include "coll/group.hpp"
 #include "coll/shared_memory.hpp"
 #include "world/library.hpp"
 
@@ -15,6 +14,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <sys/types.h>
 #include <vector>
 
@@ -22,8 +22,7 @@ namespace mpiric::coll {
 
 class Board {
   public:
-    /// Collective over `node`, a communicator of the ranks that share memory. All of them have a
-    /// board, or none.
+    /// Collective over `node`, a communicator of the ranks that share memory. All have a board, or none.
     static Board* make(MPI_Comm node) noexcept;
     Board(const Board&) = delete;
     Board& operator=(const Board&) = delete;
@@ -48,16 +47,27 @@ class Board {
     /// Ends the step for this rank.
     void finish() noexcept;
     /// Waits until every rank has finished the steps that this one has.
-    void await_all() noexcept;
-    /// Waits until one rank has.
-    void await(int rank) noexcept;
+    void await_all() noexcept {
+        for (int other = 0; other < size_; ++other)
+            wait_finished(other, step_);
+    }
     /// Waits until one rank has finished this step, which this one has not.
-    void await_step_of(int rank) noexcept;
+    void await_step_of(int rank) noexcept { wait_finished(rank, step_ + 1); }
+
+    /// Publishes a value, and the value that another rank publishes in this step.
+    template <class Value> void announce(const Value& value) noexcept {
+        std::memcpy(fill(sizeof value), static_cast<const void*>(&value), sizeof value);
+        publish();
+    }
+    template <class Value> Value announced_by(int rank) noexcept {
+        Value value;
+        std::memcpy(static_cast<void*>(&value), look(rank, sizeof value), sizeof value);
+        return value;
+    }
 
     /// Steps that this rank has finished.
     uint64_t steps() const noexcept { return step_; }
-    /// Takes over that every rank has finished `steps` steps, known from elsewhere: ranks are not asked about
-    /// these.
+    /// Takes over that every rank has finished `steps` steps, known from elsewhere: no rank is asked.
     void know_finished(uint64_t steps) noexcept { finished_by_all_ = std::max(finished_by_all_, steps); }
 
     /// Copies from the memory of another rank of the node; false when the system refused.

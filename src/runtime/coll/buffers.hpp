@@ -1,5 +1,4 @@
-// The program's buffers as plain bytes: as they are where they have no gaps, through scratch memory
-// elsewhere.
+// The program's buffers as plain bytes: as they are if dense, else through scratch memory.
 #pragma once
 
 #include "coll/datatype.hpp"

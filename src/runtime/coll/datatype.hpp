@@ -24,8 +24,7 @@ struct RememberedGeometry {
     Geometry geometry;
 };
 
-/// Remembered as sizes are: short calls would spend more on three questions to the library than on their
-/// data.
+/// Remembered as sizes are: three questions to the library cost more than short calls.
 inline Geometry geometry_of(MPI_Datatype type) noexcept {
     static thread_local RememberedGeometry remembered[16];
     const uint64_t handle = world::number(type);

@@ -40,8 +40,7 @@ class Lanes {
     /// the leader.
     int first_of(int lane, int ranks) const noexcept { return lane * ranks / leaders_; }
 
-    /// Data that all leaders share, a part for each, as a division among the ranks of this node: ranks that
-    /// do not lead have empty parts.
+    /// Data that all leaders share, a part for each, as a division among this node's ranks, empty for others.
     Blocks among(const Blocks& parts) const {
         const int ranks = team_.local().size;
         std::vector<MPI_Count> sizes(static_cast<size_t>(ranks));
@@ -58,8 +57,7 @@ class Lanes {
     std::vector<int> ranks_;
 };
 
-/// Whether every node has at least `leaders` ranks, and some node more: where all ranks lead, that is
-/// `all_ranks`.
+/// Whether every node has at least `leaders` ranks, and some node more (or `all_ranks`).
 template <int leaders> bool has_leaders(const Workload& workload) noexcept {
     if (leaders == all_ranks)
         return has_levels(workload) && is_uniform(workload);

@@ -43,8 +43,7 @@ void Levels::arrange(std::span<const Seat> seats) noexcept {
     const std::span inner{inner_.data(), ranks}, outer{outer_.data(), ranks};
     const int domains = group(inner, same_domain);
     int outer_groups = group(outer, same_package);
-    // Domains are within packages, or, with interleaved memory or in some virtual machines, the other way
-    // round.
+    // Domains are within packages, or, in some virtual machines, the other way round.
     if (domains < outer_groups)
         outer_groups = group(outer, same_domain);
     const int inner_groups = group(

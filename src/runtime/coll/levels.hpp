@@ -1,6 +1,5 @@
 // The levels of memory inside one node: the ranks of a NUMA domain, the domains of a package, the packages.
-// Partial results and copies follow them up and down one tree, so that each piece of data crosses the border
-// of a group once.
+// Partial results and copies follow them up and down one tree, so that data cross the border of a group once.
 #pragma once
 
 #include "base/seat.hpp"
@@ -21,8 +20,7 @@ class Levels {
     /// Allocates all its memory, for nodes of at most `most_ranks` ranks; raises std::bad_alloc.
     explicit Levels(size_t most_ranks);
 
-    /// Groups a node's ranks by the domains and packages that they share. A level that is unknown for one of
-    /// them is ignored.
+    /// Groups a node's ranks by the domains and packages that they share. A level unknown for one is ignored.
     void arrange(std::span<const Seat> seats) noexcept;
 
     /// At how many levels some group has several members; 1 where the ranks are not told apart.

@@ -62,21 +62,31 @@ class Sized {
     bool made_ = false;
 };
 
+int start_send(const Team& team, const void* from, MPI_Count count, MPI_Datatype type, int to,
+               MPI_Request& request, int stream = 0) noexcept {
+    const Sized out{count, type};
+    MPIRIC_TRY(out.error());
+    return library.Isend(from, out.count(), out.type(), to, tag + stream, team.comm(), &request);
+}
+
+int start_receive(const Team& team, void* into, MPI_Count count, MPI_Datatype type, int from,
+                  MPI_Request& request, int stream = 0) noexcept {
+    const Sized in{count, type};
+    MPIRIC_TRY(in.error());
+    return library.Irecv(into, in.count(), in.type(), from, tag + stream, team.comm(), &request);
+}
+
 }  // namespace
 
 int send(const Team& team, const void* from, MPI_Count count, MPI_Datatype type, int to) noexcept {
-    const Sized out{count, type};
-    MPIRIC_TRY(out.error());
     MPI_Request request;
-    MPIRIC_TRY(library.Isend(from, out.count(), out.type(), to, tag, team.comm(), &request));
+    MPIRIC_TRY(start_send(team, from, count, type, to, request));
     return complete({&request, 1});
 }
 
 int receive(const Team& team, void* into, MPI_Count count, MPI_Datatype type, int from) noexcept {
-    const Sized in{count, type};
-    MPIRIC_TRY(in.error());
     MPI_Request request;
-    MPIRIC_TRY(library.Irecv(into, in.count(), in.type(), from, tag, team.comm(), &request));
+    MPIRIC_TRY(start_receive(team, into, count, type, from, request));
     return complete({&request, 1});
 }
 
@@ -93,13 +103,9 @@ int exchange(const Team& team, const void* out, MPI_Count out_count, MPI_Datatyp
         return from == nobody ? MPI_SUCCESS : receive(team, in, in_count, in_type, from);
     if (from == nobody)
         return send(team, out, out_count, out_type, to);
-    const Sized sent{out_count, out_type}, got{in_count, in_type};
-    MPIRIC_TRY(sent.error());
-    MPIRIC_TRY(got.error());
     MPI_Request both[2];
-    MPIRIC_TRY(library.Irecv(in, got.count(), got.type(), from, tag, team.comm(), &both[0]));
-    if (const int code = library.Isend(out, sent.count(), sent.type(), to, tag, team.comm(), &both[1]);
-        code != MPI_SUCCESS) {
+    MPIRIC_TRY(start_receive(team, in, in_count, in_type, from, both[0]));
+    if (const int code = start_send(team, out, out_count, out_type, to, both[1]); code != MPI_SUCCESS) {
         complete({both, 1});
         return code;
     }
@@ -108,9 +114,7 @@ int exchange(const Team& team, const void* out, MPI_Count out_count, MPI_Datatyp
 
 int start_receive(const Team& team, char* into, uint64_t bytes, int from, MPI_Request& request,
                   int stream) noexcept {
-    const Sized in{MPI_Count(bytes), world::handles.byte};
-    MPIRIC_TRY(in.error());
-    return library.Irecv(into, in.count(), in.type(), from, tag + stream, team.comm(), &request);
+    return start_receive(team, into, MPI_Count(bytes), world::handles.byte, from, request, stream);
 }
 
 int either(MPI_Request& first, MPI_Request& other, size_t& which) noexcept {
@@ -125,19 +129,15 @@ int either(MPI_Request& first, MPI_Request& other, size_t& which) noexcept {
 
 int Requests::send_on(int stream, const Team& team, const void* from, MPI_Count count, MPI_Datatype type,
                       int to) noexcept {
-    const Sized out{count, type};
-    MPIRIC_TRY(out.error());
     MPI_Request request;
-    MPIRIC_TRY(library.Isend(from, out.count(), out.type(), to, tag + stream, team.comm(), &request));
+    MPIRIC_TRY(start_send(team, from, count, type, to, request, stream));
     under_way_.push_back(request);
     return MPI_SUCCESS;
 }
 
 int Requests::receive(const Team& team, void* into, MPI_Count count, MPI_Datatype type, int from) noexcept {
-    const Sized in{count, type};
-    MPIRIC_TRY(in.error());
     MPI_Request request;
-    MPIRIC_TRY(library.Irecv(into, in.count(), in.type(), from, tag, team.comm(), &request));
+    MPIRIC_TRY(start_receive(team, into, count, type, from, request));
     under_way_.push_back(request);
     return MPI_SUCCESS;
 }

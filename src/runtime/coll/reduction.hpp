@@ -5,6 +5,7 @@
 #include "coll/datatype.hpp"
 #include "coll/message.hpp"
 
+#include <cstring>
 #include <utility>
 
 namespace mpiric::coll {
@@ -12,11 +13,20 @@ namespace mpiric::coll {
 /// Whether the library reduces this datatype by this operation at all: MPI's own operations take named types
 /// only. Asked before an algorithm of ours is chosen: an error in the middle of one would leave other ranks
 /// waiting, and not reach the program's handler.
-bool can_reduce(MPI_Op op, MPI_Datatype type) noexcept;
+inline bool can_reduce(MPI_Op op, MPI_Datatype type) noexcept {
+    int integers = 0, addresses = 0, types = 0, combiner = MPI_COMBINER_NAMED;
+    if (world::is_predefined(op))
+        world::library.Type_get_envelope(type, &integers, &addresses, &types, &combiner);
+    return combiner == MPI_COMBINER_NAMED;
+}
 
 class Reduction {
   public:
-    Reduction(const Team& team, MPI_Datatype type, MPI_Op op) noexcept;
+    Reduction(const Team& team, MPI_Datatype type, MPI_Op op) noexcept
+        : team_(&team), type_(type), op_(op), geometry_(geometry_of(type)) {
+        int answer = 0;
+        commutative_ = world::library.Op_commutative(op, &answer) == MPI_SUCCESS && answer;
+    }
 
     const Team& team() const noexcept { return *team_; }
     bool commutative() const noexcept { return commutative_; }
@@ -40,7 +50,14 @@ class Reduction {
     int reduce(const void* left, void* right, MPI_Count count) const noexcept {
         return count ? world::library.Reduce_local(left, right, int(count), type_, op_) : MPI_SUCCESS;
     }
-    int copy(const void* from, void* to, MPI_Count count) const noexcept;
+    int copy(const void* from, void* to, MPI_Count count) const noexcept {
+        if (from == to || count == 0)
+            return MPI_SUCCESS;
+        if (!geometry_.dense())
+            return exchange(from, count, team_->rank(), to, count, team_->rank());
+        std::memcpy(to, from, bytes(count));
+        return MPI_SUCCESS;
+    }
 
     int send(const void* from, MPI_Count count, int to) const noexcept {
         return coll::send(*team_, from, count, type_, to);

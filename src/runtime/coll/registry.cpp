@@ -14,8 +14,7 @@ extern "C" {
 namespace mpiric::coll {
 namespace {
 
-/// Whether there is anything to move or reduce: without, the library's own is as quick. Reductions count in
-/// int.
+/// Whether there is anything to move or reduce: else the library's own is as quick. Reductions count in int.
 bool has_work(const Workload& workload) noexcept {
     switch (workload.collective) {
     case Collective::barrier:
@@ -45,13 +44,6 @@ std::span<const Algorithm*> sorted() noexcept {
 std::span<const Algorithm* const> algorithms() noexcept {
     static const std::span<const Algorithm* const> all = sorted();
     return all;
-}
-
-const Algorithm* find_algorithm(Collective collective, const char* name) noexcept {
-    for (const Algorithm* algorithm : algorithms())
-        if (algorithm->collective == collective && std::strcmp(algorithm->name, name) == 0)
-            return algorithm;
-    return nullptr;
 }
 
 bool serves(const Algorithm& algorithm, const Workload& workload, uint64_t scratch_bytes) noexcept {

@@ -1,5 +1,6 @@
 #include "coll/shared_memory.hpp"
 
+#include "base/own_file.hpp"
 #include "world/agreement.hpp"
 
 #include <cerrno>
@@ -9,7 +10,6 @@
 #include <cstring>
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -20,8 +20,7 @@ namespace {
 constexpr unsigned close_on_exec = 1, not_executable = 8;  // MFD_CLOEXEC, MFD_NOEXEC_SEAL (Linux 6.3)
 constexpr unsigned at_once = 1;                            // GRND_NONBLOCK
 
-/// Address of rank 0's file and a number that identifies it: in another process namespace the same process
-/// number belongs to another process.
+/// Address of rank 0's file and a number that identifies it: process numbers differ between namespaces.
 struct Address {
     int32_t pid = 0, file = -1;
     uint64_t number = 0;  ///< drawn by lot
@@ -30,10 +29,9 @@ struct Address {
 // The runtime watches open and close for the program: its own do not pass there.
 void close_file(int file) noexcept { syscall(SYS_close, file); }
 
-/// -1 when there can be none. A size beyond what the user allows to files would end the program by SIGXFSZ.
+/// -1 when there can be none.
 int create(uint64_t number, size_t bytes) noexcept {
-    rlimit most{};
-    if (getrlimit(RLIMIT_FSIZE, &most) != 0 || most.rlim_cur < bytes)
+    if (!may_be_as_long_as(bytes))
         return -1;
     char name[32];
     std::snprintf(name, sizeof name, "mpiric-%016" PRIx64, number);
@@ -71,8 +69,7 @@ int open_offered(const Address& address) noexcept {
     return int(syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC));
 }
 
-/// Takes pages for a part, near the calling rank. Without them, a lack of memory would end the program by
-/// SIGBUS at the first touch.
+/// Takes pages for a part, near the calling rank. Else the first touch might end the program.
 bool take(int file, off_t begin, off_t bytes) noexcept {
     int code;
     do
@@ -89,9 +86,7 @@ char* map_whole(int file, size_t bytes) noexcept {
 }  // namespace
 
 bool SharedMemory::map(MPI_Comm node, size_t part_bytes, bool able) noexcept {
-    world::ShadowComm shadow{node, 0, 0};
-    world::library.Comm_rank(node, &shadow.rank);
-    world::library.Comm_size(node, &shadow.size);
+    const world::ShadowComm shadow = world::with_rank(node);
     bytes_ = part_bytes * size_t(shadow.size);
     Address address;
     if (shadow.rank == 0 && able)

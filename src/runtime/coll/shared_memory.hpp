@@ -8,7 +8,6 @@
 #include "world/library.hpp"
 
 #include <cstddef>
-#include <utility>
 
 namespace mpiric::coll {
 
@@ -23,11 +22,6 @@ class SharedMemory {
     /// near its rank. True on all ranks or on none: not when one is `able` no more, or cannot see the process
     /// of rank 0 (another container, another user), or has no room.
     bool map(MPI_Comm node, size_t part_bytes, bool able = true) noexcept;
-
-    void swap(SharedMemory& other) noexcept {
-        std::swap(data_, other.data_);
-        std::swap(bytes_, other.bytes_);
-    }
 
     /// Aligned to a page; only after map() said true.
     char* data() const noexcept { return data_; }

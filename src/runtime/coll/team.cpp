@@ -91,9 +91,8 @@ void Team::learn_levels(std::span<const Introduction> all, std::span<Seat> seats
 }
 
 Team* Team::make(MPI_Comm comm, NodeSplit split, Seat seat) noexcept {
-    int rank = 0, size = 0;
-    library.Comm_rank(comm, &rank);
-    library.Comm_size(comm, &size);
+    const world::ShadowComm shadow = world::with_rank(comm);
+    const int rank = shadow.rank, size = shadow.size;
     std::unique_ptr<Team> team;
     std::vector<Introduction> introductions;
     std::vector<Seat> seats;
@@ -105,7 +104,7 @@ Team* Team::make(MPI_Comm comm, NodeSplit split, Seat seat) noexcept {
     } catch (const std::bad_alloc&) {
         failed = 1;
     }
-    if (!world::allreduce_max({comm, rank, size}, {&failed, 1}) || failed)
+    if (!world::allreduce_max(shadow, {&failed, 1}) || failed)
         return nullptr;
     if (!team->learn_nodes(split, seat, introductions))
         return nullptr;

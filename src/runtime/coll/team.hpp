@@ -3,14 +3,22 @@
 #pragma once
 
 #include "coll/algorithm.hpp"
-#include "coll/group.hpp"
 #include "coll/levels.hpp"
-
 #include <memory>
 #include <span>
 #include <vector>
 
 namespace mpiric::coll {
+
+// Some ranks of a team in an order of their own: the stages of hierarchical algorithms run on groups.
+
+struct Group {
+    const int* ranks = nullptr;  ///< rank in the team of each member
+    int size = 0;
+    int rank = -1;  ///< this process's place in `ranks`; -1: not a member
+
+    int operator[](int member) const noexcept { return ranks[member]; }
+};
 
 class Board;
 

@@ -2,7 +2,6 @@
 #include "deferred/deferred.hpp"
 
 #include <cerrno>
-#include <cstdarg>
 #include <cstring>
 #include <fcntl.h>
 #include <sys/uio.h>
@@ -19,12 +18,6 @@ template <class Open> int open_by(int flags, Open&& open) noexcept {
     return descriptor;
 }
 
-#define MPIRIC_MODE(last)                                                                                    \
-    va_list arguments;                                                                                       \
-    va_start(arguments, last);                                                                               \
-    const mode_t mode = va_arg(arguments, mode_t);                                                           \
-    va_end(arguments)
-
 template <Posix which> int d_open(const char* path, int flags, ...) {
     MPIRIC_MODE(flags);
     return open_by(flags, [&] { return libc<int (*)(const char*, int, ...)>(which)(path, flags, mode); });
@@ -35,7 +28,6 @@ template <Posix which> int d_openat(int directory, const char* path, int flags, 
         return libc<int (*)(int, const char*, int, ...)>(which)(directory, path, flags, mode);
     });
 }
-#undef MPIRIC_MODE
 template <Posix which> int d_creat(const char* path, mode_t mode) {
     return open_by(O_WRONLY | O_CREAT | O_TRUNC,
                    [&] { return libc<int (*)(const char*, mode_t)>(which)(path, mode); });
@@ -85,8 +77,7 @@ Result after(int descriptor, Arguments... arguments) {
     return libc<Result (*)(int, Arguments...)>(which)(descriptor, arguments...);
 }
 
-/// Two descriptors share one position: bytes held for one would be written to the wrong place after the other
-/// has moved.
+/// Two descriptors share one position: bytes held for one might be written to the wrong place.
 int noted_copy(int copy) noexcept {
     if (copy >= 0)
         note_opened(copy, {.flags = O_RDWR});
@@ -146,9 +137,8 @@ template <Posix which> FILE* d_freopen(const char* path, const char* mode, FILE*
     if (stream == stdout)
         end_stdout();
     note_closing(fileno(stream));
-    const ClosedStream closed = take_buffer(stream);
+    const ClosedStream closed(stream);
     FILE* opened = libc<FILE* (*)(const char*, const char*, FILE*)>(which)(path, mode, stream);
-    delete_stream_buffer(closed);
     if (opened)
         note_stream(opened, mode);
     return opened;
@@ -165,9 +155,8 @@ int d_fclose(FILE* stream) {
         end_stdout();
     const bool written = note_closing(fileno(stream));
     const int error = errno;
-    const ClosedStream closed = take_buffer(stream);
+    const ClosedStream closed(stream);
     const int result = libc<int (*)(FILE*)>(Posix::fclose)(stream);
-    delete_stream_buffer(closed);
     if (result != 0 || (written && closed.error == 0))
         return result;
     errno = written ? closed.error : error;
@@ -194,8 +183,7 @@ void make_room_in(FILE* stream) noexcept {
     write_out_before_streams();
 }
 
-/// A call that moves the position in a stream or asks for it: bytes that were written to its descriptor come
-/// first.
+/// A call that moves the position in a stream or asks for it: bytes of its descriptor come first.
 template <Posix which, class Result, class... Arguments>
 Result move_in(FILE* stream, Arguments... arguments) {
     write_out(fileno(stream));

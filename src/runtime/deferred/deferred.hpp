@@ -2,8 +2,9 @@
 #pragma once
 
 #include "base/options.hpp"
-#include "deferred/state.hpp"
 #include "posix/posix.hpp"
+#include <atomic>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -12,6 +13,71 @@
 #include <sys/types.h>
 
 namespace mpiric::deferred {
+
+// State of the layer. Protected by the lock of Holding, except for the held bytes.
+
+/// Descriptors above are left as the program opens them.
+inline constexpr int descriptor_count = 4096;
+
+struct Descriptor {
+    const FILE* stream = nullptr;
+    dev_t device = 0;
+    ino_t inode = 0;
+    char* held = nullptr;  ///< buffer of `capacity` bytes, which follow the descriptor's position in the file
+    size_t bytes = 0;
+    bool regular = false;  ///< and seen when it was opened
+    bool may_hold = false;
+    bool failed = false;  ///< the last attempt to write the held bytes failed
+};
+
+/// A stream with a larger buffer than libc would give it.
+struct Stream {
+    FILE* file = nullptr;
+    char* buffer = nullptr;
+    size_t block = 0;  ///< buffer size in the plain run; 0: the program has set a buffer itself
+    dev_t device = 0;
+    ino_t inode = 0;
+    int error = 0;  ///< errno of a write that the program has not been told about
+};
+
+/// Standard output.
+struct Gathered {
+    bool active = false;
+    bool of_stream = false;  ///< `stdout` is on descriptor 1
+    int mode = _IOFBF;       ///< buffering mode as the program sees it
+    size_t block = 0;        ///< block size of a fully buffered stream in the plain run
+    size_t capacity = 0;     ///< size of each buffer
+    size_t flushed = 0;      ///< bytes at the begin of the stream's buffer that the program has flushed
+    size_t ahead = 0;        ///< bytes of the block under way, in the plain run, that are out already
+    char* beside = nullptr;  ///< bytes held for write(1)
+    size_t beside_bytes = 0;
+    int error = 0;  ///< errno of a write that the program has not been told about
+};
+
+struct State {
+    bool begun = false;
+    bool of_child = false;                ///< forked: its parent has written out what was held
+    std::atomic<bool> locked{false};      ///< the lock of Holding
+    std::atomic<uint64_t> held_bytes{0};  ///< bytes held for all descriptors together, read by the fast paths
+
+    Descriptor descriptors[descriptor_count];
+    int descriptors_end = 0;           ///< above all that were noted
+    std::atomic<int> streams_held{0};  ///< descriptors of streams for which something is held
+    size_t capacity = 0;               ///< size of a descriptor's buffer; 0: nothing is held
+
+    Stream streams[256];
+    std::atomic<int> buffered{0};  ///< streams with a buffer of ours
+    size_t stream_capacity = 0;    ///< size of such a buffer
+
+    Gathered gathered;
+
+    std::atomic<uint32_t> something_held{0};  ///< a futex that the thread of begin_lateness() sleeps on
+    uint32_t late_ms = 0;
+    void (*write_out_late)() = nullptr;
+
+    struct sigaction before[65] = {};  ///< answers to signals that end the process
+};
+inline constinit State state;
 
 /// The function of libc with this name, past any wrapper.
 template <class Pointer> Pointer libc(Posix which) noexcept {
@@ -60,8 +126,7 @@ bool begin_lateness(uint32_t after_ms, void (*write_out)()) noexcept;
 /// Something is held from now on. Cheap where that is known already.
 void bound_lateness() noexcept;
 
-// Gathers the lines of stdout: lines that a program flushes one by one are written by few system calls, each
-// of whole lines.
+// Gathers the lines of stdout: lines that a program flushes one by one are written by few system calls.
 
 /// Bytes to write: all that the plain run would have written by now; or these and all further whole lines.
 enum class Outgoing : unsigned char { due, lines };
@@ -69,7 +134,7 @@ enum class Outgoing : unsigned char { due, lines };
 /// Gathers output to stdout up to `bytes`, where stdout is a pipe, a socket or a terminal that stderr does
 /// not share. Called before anything else in this process writes to it.
 void begin_stdout(size_t bytes) noexcept;
-bool gathers_stdout() noexcept;
+inline bool gathers_stdout() noexcept { return state.gathered.active; }
 /// Descriptor 1 or its stream is about to become something else.
 void end_stdout() noexcept;
 
@@ -93,13 +158,6 @@ void leave_stdout_to_child() noexcept;
 
 // Larger buffers of stdio for files that a program opens to write only, unless it sets some itself.
 
-/// The size of the buffer that glibc gives a stream.
-inline size_t plain_block(const struct stat& facts) noexcept {
-    return facts.st_blksize > 0 && facts.st_blksize < BUFSIZ ? size_t(facts.st_blksize) : BUFSIZ;
-}
-
-void begin_stream_buffers(size_t bytes) noexcept;
-
 /// A stream has just been opened: gives it a buffer where it writes to a regular file that is not `shared`
 /// with another descriptor of this process.
 void give_buffer(FILE* stream, const char* mode, bool shared) noexcept;
@@ -107,24 +165,26 @@ void give_buffer(FILE* stream, const char* mode, bool shared) noexcept;
 void shrink_buffers_of(const struct stat& file) noexcept;
 /// The program is about to say how the stream is buffered: it gets back what it had.
 void note_own_buffer(FILE* stream) noexcept;
-/// The stream is about to be closed. Its buffer, to be deleted afterwards, and the error of an earlier write
-/// of ours.
+/// A stream that is about to be closed: its buffer, which is deleted at the end of the scope, and the error
+/// of an earlier write of ours.
 struct ClosedStream {
+    explicit ClosedStream(FILE* stream) noexcept;
+    ~ClosedStream() { delete_buffer(buffer, state.stream_capacity); }
+    ClosedStream(const ClosedStream&) = delete;
+    ClosedStream& operator=(const ClosedStream&) = delete;
+
     char* buffer = nullptr;
     int error = 0;
 };
-ClosedStream take_buffer(FILE* stream) noexcept;
-void delete_stream_buffer(const ClosedStream& closed) noexcept;
 
 /// Writes out, under the lock of Holding, those streams of which the plain run would have written something
 /// by now that this one has not. Streams that another thread is at work on are left to it.
 void write_out_streams() noexcept;
-bool any_stream_buffered() noexcept;
+inline bool any_stream_buffered() noexcept { return state.buffered.load(std::memory_order_relaxed) > 0; }
 
 // Small writes to a file that this process has open once, for writing only, joined into large ones.
 
-/// Files opened from here on may hold up to `bytes` each. Takes note of the regular files that are open
-/// already.
+/// Files opened from here on may hold up to `bytes` each. Notes the regular files that are open already.
 void begin_write_behind(size_t bytes) noexcept;
 
 /// How a descriptor was opened.
@@ -152,42 +212,17 @@ bool write_out(int descriptor) noexcept;
 /// on the file.
 void write_out_files() noexcept;
 
-/// Called before stdio writes to a stream: bytes held for descriptors whose streams stdio is writing are
-/// written first.
+/// Called before stdio writes to a stream: bytes held for their descriptors are written first.
 void write_out_before_streams() noexcept;
 
 /// Takes a write of the program's: as write(2) returns.
 ssize_t write_behind(int descriptor, const void* from, size_t bytes) noexcept;
 bool may_hold(int descriptor) noexcept;
 
-// Output that the program has written and this process still holds back: the same bytes in the same order,
-// visible later. Steps:
-//   1. Once MPI is initialised, begin() gives stdout, new stdio streams and small writes buffers.
-//   2. Names of libc and MPI that could show or need what is held lead through before_call() and
-//      before_mpi(), which write it out first.
-//   3. Nothing is held longer than `late_ms`, whatever the program does meanwhile.
-// When the process is killed, at most the contents of the buffers are lost. A descriptor that is sent to
-// another process through a socket, and memory shared between processes as a sign that a file is ready, are
-// not seen; step 3 bounds both.
-
-/// Whether the options ask for anything held back, or any other change to how files are opened.
-bool wanted(const Options& options) noexcept;
-
 /// Replacement of a libc function, by its number in Posix; null: no replacement (calls.cpp).
 void* deferring_call(uint32_t at) noexcept;
 
 /// Writes out what is held of files.
 void write_out_all() noexcept;
-
-/// Begins, once; the caller then leads the names of libc anew.
-void begin(const Options& options) noexcept;
-
-/// Whether calls by a name of libc, a number of Posix, pass before_call().
-bool passes(uint32_t at) noexcept;
-/// Before a call that may show what is held, or needs room in a buffer.
-void before_call(uint32_t at) noexcept;
-/// Called before a call of MPI that may let another rank learn of written output; `ends`: the program leaves
-/// MPI.
-void before_mpi(bool ends) noexcept;
 
 }  // namespace mpiric::deferred

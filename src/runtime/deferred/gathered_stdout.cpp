@@ -144,8 +144,6 @@ void begin_stdout(size_t bytes) noexcept {
     gathered.active = true;
 }
 
-bool gathers_stdout() noexcept { return gathered.active; }
-
 bool write_out_stdout(Outgoing what) noexcept {
     if (!gathered.active)
         return true;

@@ -1,8 +1,8 @@
 // In the plain run a block of the file is written when it is full. So at each point where others may look,
-// all blocks that are full by then are written here too: others never see an older state than in the plain
-// run.
+// all blocks that are full by then are written here too: others see no older state than otherwise.
 #include "deferred/deferred.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <stdio_ext.h>
@@ -22,8 +22,7 @@ bool only_writes(const char* mode) noexcept {
     return (*mode == 'w' || *mode == 'a') && !std::strchr(mode, '+');
 }
 
-/// Writes the blocks that are full, and keeps what follows them; the stream goes on as if it had done so
-/// itself.
+/// Writes the blocks that are full, and keeps what follows them; as the stream itself would.
 void write_out(Stream& stream) noexcept {
     FILE& file = *stream.file;
     const size_t pending = __fpending(&file);
@@ -61,8 +60,6 @@ template <class Change> void change(Stream& stream, Change&& change) noexcept {
 
 }  // namespace
 
-void begin_stream_buffers(size_t bytes) noexcept { state.stream_capacity = bytes; }
-
 void give_buffer(FILE* file, const char* mode, bool shared) noexcept {
     struct stat facts{};
     if (shared || state.stream_capacity == 0 || !only_writes(mode) || fstat(fileno(file), &facts) != 0 ||
@@ -80,7 +77,8 @@ void give_buffer(FILE* file, const char* mode, bool shared) noexcept {
     }
     *stream = {.file = file,
                .buffer = buffer,
-               .block = plain_block(facts),
+               .block =
+                   std::min<size_t>(facts.st_blksize > 0 ? facts.st_blksize : BUFSIZ, BUFSIZ),  // glibc's own
                .device = facts.st_dev,
                .inode = facts.st_ino};
     ++state.buffered;
@@ -100,24 +98,18 @@ void note_own_buffer(FILE* file) noexcept {
         change(*stream, shrink);
 }
 
-ClosedStream take_buffer(FILE* file) noexcept {
+ClosedStream::ClosedStream(FILE* file) noexcept {
     if (!file || !any_stream_buffered())
-        return {};
+        return;
     const Holding holding;
     Stream* stream = holding.taken() ? of(file) : nullptr;
     if (!stream)
-        return {};
-    const ClosedStream closed = {stream->buffer, stream->error};
+        return;
+    buffer = stream->buffer;
+    error = stream->error;
     *stream = {};
     --state.buffered;
-    return closed;
 }
-
-void delete_stream_buffer(const ClosedStream& closed) noexcept {
-    delete_buffer(closed.buffer, state.stream_capacity);
-}
-
-bool any_stream_buffered() noexcept { return state.buffered.load(std::memory_order_relaxed) > 0; }
 
 void write_out_streams() noexcept {
     if (!any_stream_buffered())

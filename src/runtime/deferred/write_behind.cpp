@@ -66,8 +66,7 @@ template <class Then> bool write_out_and(int number, Then&& then) noexcept {
     return written;
 }
 
-/// The same file under two descriptors shows at once what is written to it: neither holds anything from here
-/// on.
+/// The same file under two descriptors shows at once what is written to it: neither holds any more.
 bool is_open_elsewhere(int number, const struct stat& file) noexcept {
     bool found = false;
     for (int other = 0; other < state.descriptors_end; ++other) {

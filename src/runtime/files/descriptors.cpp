@@ -1,6 +1,5 @@
 #include "files/files.hpp"
 
-#include "files/state.hpp"
 #include "profile/context.hpp"
 
 #include <algorithm>
@@ -58,6 +57,13 @@ class Locked {
     Held held_;
 };
 
+/// Changes, under the lock, the row of a descriptor, if it has one.
+template <class Change> void change_row(int descriptor, Change&& change) noexcept {
+    const Locked locked;
+    if (profile::File* row = row_of(descriptor))
+        change(*row);
+}
+
 }  // namespace
 
 void Trail::count_size(profile::File& row, uint64_t bytes) noexcept {
@@ -112,61 +118,58 @@ void descriptor_closed(int descriptor, uint64_t ticks) noexcept {
 }
 
 void descriptor_read(int descriptor, const Access& access) noexcept {
-    const Locked locked;
-    profile::File* row = row_of(descriptor);
-    if (!row || access.bytes < 0)
-        return;
-    ++row->reads;
-    row->bytes_read += uint64_t(access.bytes);
-    row->read_ticks += access.ticks;
-    locate_access(descriptor, *row, access);
+    change_row(descriptor, [&](profile::File& row) {
+        if (access.bytes < 0)
+            return;
+        ++row.reads;
+        row.bytes_read += uint64_t(access.bytes);
+        row.read_ticks += access.ticks;
+        locate_access(descriptor, row, access);
+    });
 }
 
 void descriptor_wrote(int descriptor, const Access& access) noexcept {
-    const Locked locked;
-    profile::File* row = row_of(descriptor);
-    if (!row || access.bytes < 0)
-        return;
-    ++row->writes;
-    row->bytes_written += uint64_t(access.bytes);
-    row->write_ticks += access.ticks;
-    if (access.ends_line)
-        ++runtime.recorder.detail(*row).lines;
-    locate_access(descriptor, *row, access);
+    change_row(descriptor, [&](profile::File& row) {
+        if (access.bytes < 0)
+            return;
+        ++row.writes;
+        row.bytes_written += uint64_t(access.bytes);
+        row.write_ticks += access.ticks;
+        runtime.recorder.detail(row).lines += access.ends_line;
+        locate_access(descriptor, row, access);
+    });
 }
 
 void descriptor_moved(int descriptor, int64_t offset) noexcept {
-    const Locked locked;
-    if (profile::File* row = row_of(descriptor); row && offset >= 0) {
-        ++row->seeks;
+    change_row(descriptor, [&](profile::File& row) {
+        if (offset < 0)
+            return;
+        ++row.seeks;
         state.descriptors[descriptor].position = offset;
-    }
+    });
 }
 
 void descriptor_synced(int descriptor, uint64_t ticks) noexcept {
-    const Locked locked;
-    if (profile::File* row = row_of(descriptor)) {
-        ++row->syncs;
-        row->metadata_ticks += ticks;
-    }
+    change_row(descriptor, [&](profile::File& row) {
+        ++row.syncs;
+        row.metadata_ticks += ticks;
+    });
 }
 
 void descriptor_locked(int descriptor, uint64_t ticks) noexcept {
-    const Locked locked;
-    if (profile::File* row = row_of(descriptor)) {
-        profile::FileDetail& detail = runtime.recorder.detail(*row);
+    change_row(descriptor, [&](profile::File& row) {
+        profile::FileDetail& detail = runtime.recorder.detail(row);
         ++detail.locks;
         detail.lock_ticks += ticks;
-        row->metadata_ticks += ticks;
-    }
+        row.metadata_ticks += ticks;
+    });
 }
 
 void descriptor_flushed(int descriptor, uint64_t ticks) noexcept {
-    const Locked locked;
-    if (profile::File* row = row_of(descriptor)) {
-        ++runtime.recorder.detail(*row).flushes;
-        row->write_ticks += ticks;
-    }
+    change_row(descriptor, [&](profile::File& row) {
+        ++runtime.recorder.detail(row).flushes;
+        row.write_ticks += ticks;
+    });
 }
 
 void descriptor_asked(int descriptor, uint64_t ticks) noexcept {

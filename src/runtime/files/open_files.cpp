@@ -1,7 +1,6 @@
 #include "files/files.hpp"
 
 #include "base/own_file.hpp"
-#include "files/state.hpp"
 #include "profile/context.hpp"
 #include "world/datatypes.hpp"
 

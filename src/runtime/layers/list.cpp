@@ -6,15 +6,11 @@ namespace mpiric {
 #include <layers/order.inc>
 #undef MPIRIC_LAYER
 
-namespace {
-
 const Layer* const all[] = {
 #define MPIRIC_LAYER(name) &layer_##name,
 #include <layers/order.inc>
 #undef MPIRIC_LAYER
 };
-
-}  // namespace
 
 std::span<const Layer* const> layers() noexcept { return all; }
 

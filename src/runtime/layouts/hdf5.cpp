@@ -37,8 +37,7 @@ struct Hdf5 {
     }
 };
 
-/// Path of a loaded libhdf5. A libhdf5 that a Python module has loaded is in no scope that RTLD_NEXT
-/// searches.
+/// Path of a loaded libhdf5. A libhdf5 that a Python module has loaded is in no scope of RTLD_NEXT.
 int find_library(dl_phdr_info* object, size_t, void* result) {
     const char* slash = std::strrchr(object->dlpi_name, '/');
     if (!slash || std::strncmp(slash + 1, "libhdf5", 7) != 0)

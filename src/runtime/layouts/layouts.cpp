@@ -2,17 +2,17 @@
 // sees it without a layout. If the file exists already, or two ranks create it at once, the first one stays.
 #include "layouts/layouts.hpp"
 
-#include "base/rules.hpp"
 #include "base/say.hpp"
-#include "posix/direct.hpp"
+#include "base/text.hpp"
+#include "posix/posix.hpp"
 #include "profile/context.hpp"
 
 #include <cerrno>
-#include <charconv>
 #include <climits>
 #include <cstdio>
 #include <cstring>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -52,11 +52,6 @@ struct Attribute {
     }
 };
 
-template <class Number> bool read(std::string_view text, Number& number) noexcept {
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    return error == std::errc() && end == text.data() + text.size();
-}
-
 /// `STRIPESxBYTES[@END],…[ over]`, stripes -1 for all; 0 extents when it is none.
 int parse(std::string_view words, Plain (&extents)[most_extents], uint64_t (&ends)[most_extents]) noexcept {
     std::string_view text = cut(words, ' ');
@@ -67,8 +62,9 @@ int parse(std::string_view words, Plain (&extents)[most_extents], uint64_t (&end
         const std::string_view stripes = cut(extent, 'x'), size = cut(extent, '@');
         int32_t number = 0;
         ends[count < most_extents ? count : 0] = UINT64_MAX;
-        if (count == most_extents || !read(stripes, number) || number < -1 ||
-            !read(size, extents[count].stripe_bytes) || (!extent.empty() && !read(extent, ends[count])))
+        if (count == most_extents || !read_number(stripes, number) || number < -1 ||
+            !read_number(size, extents[count].stripe_bytes) ||
+            (!extent.empty() && !read_number(extent, ends[count])))
             return 0;
         extents[count].stripes = uint16_t(number);
         extents[count].pattern = pattern;
@@ -102,8 +98,21 @@ Attribute attribute(std::string_view words) noexcept {
     return packed;
 }
 
+/// A system call past the names of libc, which lead to the runtime.
+template <class... Arguments> long direct(long number, Arguments... arguments) noexcept {
+    const auto call = reinterpret_cast<long (*)(long, ...)>(libc_posix(uint32_t(Posix::syscall)));
+    return call(number, arguments...);
+}
+
 int open_new(int directory, const char* path, mode_t mode) noexcept {
-    return direct_open(directory, path, O_CREAT | O_EXCL | O_WRONLY | delay_create, mode);
+    return int(
+        direct(SYS_openat, directory, path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | delay_create, mode));
+}
+
+/// Whether a name is taken, by a link that leads nowhere too. It asks no server for a file's size.
+bool is_taken(int directory, const char* path) noexcept {
+    char target;
+    return direct(SYS_readlinkat, directory, path, &target, 1) >= 0 || errno == EINVAL;
 }
 
 /// Whether its mode lets the owner open it again: the open that makes a file may whatever the mode.
@@ -176,7 +185,7 @@ bool make_laid_out(int directory, const char* path, mode_t mode) noexcept {
             if (set_layout(file, layout, directory, path, words))
                 made_here = direct(SYS_linkat, directory, name, directory, path, 0) == 0;
             direct(SYS_unlinkat, directory, name, 0);
-            direct_close(file);
+            direct(SYS_close, file);
         }
     }
     errno = before;

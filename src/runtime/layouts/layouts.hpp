@@ -40,8 +40,7 @@ class RefusedLayouts {
   private:
     static constexpr unsigned most = 32;
 
-    /// A device is 32 bits in the kernel. Never 0: a rule begins with its pattern, so its words are at an
-    /// offset above 0.
+    /// A device is 32 bits in the kernel. Never 0, as a rule begins with its pattern.
     static uint64_t key(dev_t device, std::string_view words, std::string_view rules) noexcept {
         return uint64_t(device) << 32 | uint32_t(words.data() - rules.data());
     }
@@ -69,9 +68,6 @@ inline int lay_out(int directory, const char* path, int flags, mode_t mode) noex
         return flags & ~O_EXCL;
     return flags;
 }
-
-/// Puts a function that adds hints before MPI_File_open.
-void insert_hints(symbols::Function function, symbols::NextFunction& following) noexcept;
 
 /// Whether the environment asks for any of it; called before MPI is initialised and the options are read.
 bool arranges_hdf5() noexcept;

@@ -33,8 +33,7 @@ inline uint64_t take_result(uint64_t digest, const void* result, size_t bytes) n
 }
 
 /// Digest of one message, made of four digests of every fourth word, which is faster for long messages.
-/// Digests of several messages are added, as the order of the program's sends may depend on the order of
-/// arrivals.
+/// Digests of several messages are added, as their order may vary.
 inline uint64_t take_message(const void* message, size_t bytes) noexcept {
     const auto* from = static_cast<const char*>(message);
     uint64_t digest = 0, lanes[4] = {0, 1, 2, 3}, words[4];

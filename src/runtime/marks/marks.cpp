@@ -1,19 +1,14 @@
 #include "marks/marks.hpp"
-#include "base/kept_times.hpp"
+#include "base/clock.hpp"
 #include "base/own_file.hpp"
+#include "base/text.hpp"
 #include "marks/digest.hpp"
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 
 namespace mpiric::marks {
 
 namespace {
-
-template <class Number> bool read_number(std::string_view text, Number& number, int base = 10) noexcept {
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
-    return error == std::errc{} && end == text.data() + text.size();
-}
 
 /// Cuts off what follows the last such character, and the character; false when there is none.
 bool cut_last(std::string_view& text, std::string_view separator, std::string_view& rest) noexcept {

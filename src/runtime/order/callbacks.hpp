@@ -10,6 +10,9 @@
 #include <type_traits>
 #include <utility>
 
+// Names by which a Fortran layer calls its library past the names of MPI; the build exports them.
+#define MPIRIC_EXPORTED extern "C" [[gnu::visibility("default")]]
+
 namespace mpiric::order {
 
 /// Entrances for functions of one type, one for each function however often it is given. Where a program has
@@ -59,8 +62,7 @@ template <class Result, class... Rest> struct WithComm<Result (*)(MPI_Comm, Rest
     }
 };
 
-/// An error handler. The arguments after the code are the library's business; two words cover all that are
-/// passed.
+/// An error handler. The arguments after the code are the library's business; two words cover them.
 struct WithError {
     using Pointer = MPI_Comm_errhandler_function*;
     static constexpr size_t kind = 2;
@@ -76,6 +78,12 @@ struct WithError {
 };
 
 template <class Entrance> using EntrancesOf = Entrances<typename Entrance::Pointer, Entrance>;
+
+/// The definition that a name leads to without us.
+template <class Pointer> Pointer following(const char* name) noexcept {
+    void* linked = world::find_linked(name);
+    return reinterpret_cast<Pointer>(linked ? linked : world::find(name));
+}
 
 using Copies = EntrancesOf<WithComm<std::decay_t<MPI_Comm_copy_attr_function>>>;
 using Deletions = EntrancesOf<WithComm<std::decay_t<MPI_Comm_delete_attr_function>>>;

@@ -1,5 +1,4 @@
-// Functions before the library's that do more than to pass communicators on: spec/mpi/exceptions.toml has the
-// reasons.
+// Functions before the library's that do more than pass communicators on (reasons: spec/mpi/exceptions.toml).
 #include "order/callbacks.hpp"
 
 #include <dlfcn.h>
@@ -9,8 +8,7 @@
 namespace mpiric::order {
 namespace {
 
-/// Whether a function is one of the library's own: a value that it compares, or a function that does not use
-/// a communicator.
+/// Whether a function is one of the library's own: a value to compare, or one that uses no communicator.
 bool is_predefined(const void* function) noexcept {
     Dl_info there{}, library{};
     return reinterpret_cast<uintptr_t>(function) < 4096 ||

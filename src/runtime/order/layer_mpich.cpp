@@ -1,7 +1,6 @@
 // MPICH's Fortran layer passes attributes of communicators, and functions that copy and delete them, to names
 // of the library's own.
 #include "order/callbacks.hpp"
-#include "order/exported.hpp"
 
 namespace mpiric::order {
 namespace {

@@ -1,8 +1,6 @@
 // Open MPI's Fortran layer looks attributes of communicators up in the object behind a handle, which it has
 // got by PMPI_Comm_f2c just before, and hands functions of the program to names of the library's own.
 #include "order/callbacks.hpp"
-#include "order/exported.hpp"
-#include "order/substitution.hpp"
 
 namespace mpiric::order {
 namespace {

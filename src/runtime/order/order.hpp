@@ -23,4 +23,22 @@ SlotOrder read_order(const char* path, int32_t size) noexcept;
 /// The rank that sits in each slot.
 std::vector<int32_t> ranks_by_slot(std::span<const int32_t> slots);
 
+// The mapping engine, asked by a running program: a graph and nodes go in as a file, slots come out.
+
+/// One direction of the traffic between two vertices.
+struct Arc {
+    int32_t from, to;
+    int64_t weight;
+};
+
+struct Placed {
+    std::vector<int32_t> slots;  ///< slot of each vertex
+    std::string problem;         ///< why there are none
+};
+
+/// Has the program at `engine` place as many vertices as there are slots; the slots of a node are
+/// consecutive, and `given` is the current slot of each vertex. Traffic inside nodes costs a tenth.
+Placed place(const char* engine, std::vector<Arc> arcs, const std::vector<int32_t>& node_of_slot,
+             const std::vector<int32_t>& given) noexcept;
+
 }  // namespace mpiric::order

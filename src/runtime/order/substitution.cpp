@@ -1,5 +1,4 @@
-// Functions before the library's that pass communicators on: templates over the signatures of the header, if
-// they are not written by hand.
+// Functions before the library's that pass communicators on: templates over signatures.
 #include "order/substitution.hpp"
 #include "symbols/function_table.hpp"
 

@@ -1,7 +1,6 @@
 // A world in another order: the program's MPI_COMM_WORLD is, for the library, a communicator with the same
 // processes in another order. Functions that pass communicators on are inserted directly before the
-// library's, below recording, tuning and other tools, so that all of these see the program's handles and
-// ranks.
+// library's, below recording, tuning and other tools, so that these see the program's handles and ranks.
 #pragma once
 
 #include "base/spin_lock.hpp"
@@ -56,11 +55,6 @@ void insert_before(Function function, symbols::NextFunction& following) noexcept
 
 /// Has the runtime's own calls see the program's handles too.
 void insert_before_own_calls() noexcept;
-
-/// MPI has been initialised: makes the world in another order, from here on the program's MPI_COMM_WORLD.
-/// Collective over the world; rank 0 reads the order. An invalid order changes nothing and is reported once.
-/// Ranks that were spawned keep their order: the file is for their parents.
-void reorder_world(ProgramWorld& world) noexcept;
 
 /// Replaces the group of `mpi://WORLD` by the same processes in the order; each process reads it.
 void reorder_group(MPI_Group& group) noexcept;

@@ -3,7 +3,7 @@
 #include "order/substitution.hpp"
 
 #include "base/say.hpp"
-#include "order/engine.hpp"
+#include "order/order.hpp"
 #include "profile/context.hpp"
 
 #include <algorithm>
@@ -126,29 +126,27 @@ Reordered reordered(MPI_Comm comm, const Arcs& own) {
     return result;
 }
 
-/// Has `make` make the topology of a communicator in a better order; false where it is to be made as it was.
-template <class Make>
-bool made_reordered(MPI_Comm comm, int reorder, const Arcs& own, int& result, Make&& make) noexcept {
-    if (!reorder || comm == handles.comm_null)
-        return false;
-    try {
-        Reordered better = reordered(to_library(comm), own);
-        if (better.ranks.empty())
-            return false;
-        result = make(better);
-        library.Comm_free(&better.comm);
-        return true;
-    } catch (const std::exception&) {
-        say_once("this rank has no memory to reorder a topology; the others may wait for it");
-        return false;
-    }
+/// Has `make` make the topology of a communicator: in a better order where there is one, else as it was.
+template <class Make> int made(MPI_Comm comm, int reorder, const Arcs& own, Make&& make) noexcept {
+    if (reorder && comm != handles.comm_null)
+        try {
+            Reordered better = reordered(to_library(comm), own);
+            if (!better.ranks.empty()) {
+                const int result = make(better.comm, 0, better);
+                library.Comm_free(&better.comm);
+                return result;
+            }
+        } catch (const std::exception&) {
+            say_once("this rank has no memory to reorder a topology; the others may wait for it");
+        }
+    return make(to_library(comm), reorder, Reordered{});
 }
 
 int make_grid(MPI_Comm comm, int dimensions, const int extents[], const int periodic[], int reorder,
               MPI_Comm* grid) {
     auto* next_function = next<Function::MPI_Cart_create, decltype(&make_grid)>();
     Arcs arcs;
-    int rank = 0, result = MPI_SUCCESS;
+    int rank = 0;
     if (reorder && dimensions > 0 && extents && library.Comm_rank(to_library(comm), &rank) == MPI_SUCCESS) {
         int ranks = 1, stride = 1;
         for (int at = 0; at < dimensions; ++at)
@@ -161,27 +159,21 @@ int make_grid(MPI_Comm comm, int dimensions, const int extents[], const int peri
                 arcs.push_back({rank, rank - place * stride, 1});
         }
     }
-    const auto make = [&](const Reordered& better) {
-        return next_function(better.comm, dimensions, extents, periodic, 0, grid);
-    };
-    if (made_reordered(comm, reorder, arcs, result, make))
-        return result;
-    return next_function(to_library(comm), dimensions, extents, periodic, reorder, grid);
+    return made(comm, reorder, arcs, [&](MPI_Comm from, int may_reorder, const Reordered&) {
+        return next_function(from, dimensions, extents, periodic, may_reorder, grid);
+    });
 }
 
 int make_graph(MPI_Comm comm, int nodes, const int index[], const int edges[], int reorder, MPI_Comm* graph) {
     auto* next_function = next<Function::MPI_Graph_create, decltype(&make_graph)>();
     Arcs arcs;
-    int rank = 0, result = MPI_SUCCESS;
+    int rank = 0;
     if (reorder && library.Comm_rank(to_library(comm), &rank) == MPI_SUCCESS && rank < nodes)
         for (int at = rank ? index[rank - 1] : 0; at < index[rank]; ++at)
             arcs.push_back({rank, edges[at], 1});
-    const auto make = [&](const Reordered& better) {
-        return next_function(better.comm, nodes, index, edges, 0, graph);
-    };
-    if (made_reordered(comm, reorder, arcs, result, make))
-        return result;
-    return next_function(to_library(comm), nodes, index, edges, reorder, graph);
+    return made(comm, reorder, arcs, [&](MPI_Comm from, int may_reorder, const Reordered&) {
+        return next_function(from, nodes, index, edges, may_reorder, graph);
+    });
 }
 
 bool are_weights(const int* weights) noexcept {
@@ -193,17 +185,13 @@ int make_distributed(MPI_Comm comm, int count, const int sources[], const int de
                      MPI_Comm* graph) {
     auto* next_function = next<Function::MPI_Dist_graph_create, decltype(&make_distributed)>();
     Arcs arcs;
-    int result = MPI_SUCCESS;
     for (int at = 0, edge = 0; reorder && at < count; ++at)
         for (const int end = edge + degrees[at]; edge < end; ++edge)
             arcs.push_back({sources[at], destinations[edge], are_weights(weights) ? weights[edge] : 1});
-    const auto make = [&](const Reordered& better) {  // vertices keep their edges, whichever rank names them
-        return next_function(better.comm, count, sources, degrees, destinations, weights, info, 0, graph);
-    };
-    if (made_reordered(comm, reorder, arcs, result, make))
-        return result;
-    return next_function(to_library(comm), count, sources, degrees, destinations, weights, info, reorder,
-                         graph);
+    // Vertices keep their edges, whichever rank names them.
+    return made(comm, reorder, arcs, [&](MPI_Comm from, int may_reorder, const Reordered&) {
+        return next_function(from, count, sources, degrees, destinations, weights, info, may_reorder, graph);
+    });
 }
 
 /// One rank's neighbours on one side, on their way to the process that takes its place.
@@ -251,23 +239,22 @@ int make_adjacent(MPI_Comm comm, int indegree, const int sources[], const int so
                   MPI_Comm* graph) {
     auto* next_function = next<Function::MPI_Dist_graph_create_adjacent, decltype(&make_adjacent)>();
     Arcs arcs;
-    int rank = 0, result = MPI_SUCCESS;
+    int rank = 0;
     if (reorder && library.Comm_rank(to_library(comm), &rank) == MPI_SUCCESS)
         for (int at = 0; at < outdegree; ++at)
             arcs.push_back({rank, destinations[at], are_weights(weights) ? weights[at] : 1});
-    const auto make = [&](const Reordered& better) {
+    return made(comm, reorder, arcs, [&](MPI_Comm from, int may_reorder, const Reordered& better) {
+        if (better.ranks.empty())
+            return next_function(from, indegree, sources, source_weights, outdegree, destinations, weights,
+                                 info, may_reorder, graph);
         MPI_Comm ours{};
         library.Comm_split(to_library(comm), 0, rank, &ours);
         const Side in = exchanged(better, ours, rank, indegree, sources, source_weights);
         const Side out = exchanged(better, ours, rank, outdegree, destinations, weights);
         library.Comm_free(&ours);
-        return next_function(better.comm, in.count, in.neighbours.data(), weights_of(in), out.count,
-                             out.neighbours.data(), weights_of(out), info, 0, graph);
-    };
-    if (made_reordered(comm, reorder, arcs, result, make))
-        return result;
-    return next_function(to_library(comm), indegree, sources, source_weights, outdegree, destinations,
-                         weights, info, reorder, graph);
+        return next_function(from, in.count, in.neighbours.data(), weights_of(in), out.count,
+                             out.neighbours.data(), weights_of(out), info, may_reorder, graph);
+    });
 }
 
 }  // namespace

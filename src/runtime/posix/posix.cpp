@@ -31,8 +31,7 @@ void* look_up(uint32_t at) noexcept {
     return definition ? definition : reinterpret_cast<void*>(missing);
 }
 
-/// All at once and early: a first call may come from a signal handler, where the dynamic linker must not be
-/// asked.
+/// All at once and early: a first call may come from a signal handler, which must not ask the linker.
 [[gnu::constructor]] void find_next_functions() {
     for (uint32_t at = 0; at < posix_count; ++at)
         libc_posix(at);

@@ -2,13 +2,15 @@
 // steps are found.
 #pragma once
 
+#include "base/clock.hpp"
 #include "profile/format.hpp"
+
+#include <algorithm>
 #include <cstdint>
 
 namespace mpiric::profile {
 
-// A fixed table that is filled front to back and searched by hash: used entries are contiguous, so they can
-// be copied at once.
+// A fixed table that is filled front to back and searched by hash: used entries are contiguous.
 
 /// Spreads the bits of a key; the high ones are the good ones.
 inline uint64_t spread(uint64_t key) noexcept { return key * 0x9E3779B97F4A7C15ull; }
@@ -63,8 +65,26 @@ class PaceTable {
 
   private:
     [[gnu::cold]] bool add(uint32_t slot, uint64_t address, uint32_t function, uint32_t communicator,
-                           uint64_t now) noexcept;
-    [[gnu::cold]] void keep(Pace& row, uint64_t now) noexcept;
+                           uint64_t now) noexcept {
+        if (rows_entry_->used == rows_entry_->capacity) {
+            ++rows_entry_->lost;
+            return false;
+        }
+        const uint32_t position = rows_entry_->used;
+        Pace& row = rows_[position];
+        row = {address, function, communicator, 1, 1, 1, 0};
+        keep(row, now);
+        index_.put(slot, position);
+        // Last: a reader may look at the file meanwhile.
+        __atomic_store_n(&times_entry_->used, position + 1, __ATOMIC_RELEASE);
+        __atomic_store_n(&rows_entry_->used, position + 1, __ATOMIC_RELEASE);
+        return true;
+    }
+    [[gnu::cold]] void keep(Pace& row, uint64_t now) noexcept {
+        uint64_t (&kept)[pace_time_count] = times_[&row - rows_].ticks;
+        // With several threads a call may be counted late, with an earlier time than the call counted before.
+        keep_time(row, kept, row.kept > 0 ? std::max(now, kept[row.kept - 1]) : now);
+    }
 
     Pace* rows_ = nullptr;
     PaceTimes* times_ = nullptr;

@@ -11,11 +11,8 @@
 #include <unistd.h>
 
 namespace mpiric::profile {
-namespace {
 
 constexpr uint64_t page = 4096;
-
-}  // namespace
 
 void Recorder::lay_out(const Beginning& beginning) noexcept {
     plan_ = Image{};
@@ -28,8 +25,7 @@ void Recorder::lay_out(const Beginning& beginning) noexcept {
     plan_.thread_level = uint32_t(beginning.thread_level);
     plan_.job = beginning.job;
     plan_.begin_unix_ns = now_ns(CLOCK_REALTIME);
-    // Three kinds of traffic with each rank at most; above that many entries, traffic is lost and counted as
-    // lost.
+    // Three kinds of traffic with each rank at most; traffic beyond that is counted as lost.
     const uint32_t peers = uint32_t(std::min<uint64_t>(3ull * uint64_t(beginning.world_size) + 8, 1u << 16));
     const SectionEntry sections[section_count] = {
         {0, sizeof(Cell), cell_capacity, 0, 0},

@@ -16,14 +16,20 @@ void copy_text(char* to, size_t room, const char* from) noexcept {
     to[length] = '\0';
 }
 
+/// Whether a section has no room for an entry, which is then lost.
+bool is_full(SectionEntry& entry) noexcept {
+    if (entry.used < entry.capacity)
+        return false;
+    ++entry.lost;
+    return true;
+}
+
 }  // namespace
 
 Cell* Recorder::add_cell(uint64_t key, uint32_t slot) noexcept {
     SectionEntry& cells = section(Section::cells);
-    if (cells.used == cells.capacity) {
-        ++cells.lost;
+    if (is_full(cells))
         return nullptr;
-    }
     // A rank that dies leaves its latest clock pair: new kinds of calls are rare enough to take one at each.
     take_time();
     Cell* cell = &cells_[cells.used];
@@ -96,10 +102,8 @@ void Recorder::other_traffic(Traffic kind, int world_rank, uint64_t bytes) noexc
     });
     SectionEntry& entry = section(Section::peers);
     if (peer_index_.free(slot)) {
-        if (entry.used == entry.capacity) {
-            ++entry.lost;
+        if (is_full(entry))
             return;
-        }
         peers[entry.used] = {world_rank, uint32_t(kind), 0, 0};
         peer_index_.put(slot, entry.used++);
     }
@@ -179,10 +183,8 @@ File* Recorder::file(const char* path, uint32_t interface, uint32_t processes) n
     });
     if (!file_index_.free(slot))
         return &rows[file_index_.position(slot)];
-    if (entry.used == entry.capacity) {
-        ++entry.lost;
+    if (is_full(entry))
         return nullptr;
-    }
     File& row = rows[entry.used];
     row = File{};
     row.interface = interface;
@@ -204,10 +206,8 @@ bool Recorder::call_site(uint64_t address, uint32_t function, uint64_t bytes,
     });
     const bool first = site_index_.free(slot);
     if (first) {
-        if (entry.used == entry.capacity) {
-            ++entry.lost;
+        if (is_full(entry))
             return false;
-        }
         rows[entry.used] = {address, function, 0, 0, 0, 0};
         site_index_.put(slot, entry.used++);
     }

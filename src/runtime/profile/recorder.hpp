@@ -1,5 +1,4 @@
-// Record of one rank: tables in a mapped file, so that they outlive the rank. Free of MPI: names, numbers,
-// times.
+// Record of one rank: tables in a mapped file, so that they outlive the rank. Free of MPI.
 #pragma once
 
 #include "allocator/totals.hpp"
@@ -99,16 +98,24 @@ class Recorder {
         spend(Activity::files, to - from, to, 1);
     }
 
-    /// The cell of a cheap local function, which has no communicator, no bytes and no region; null when the
-    /// table is full.
-    [[gnu::always_inline]] Cell* local(uint32_t function) noexcept {
+    /// Counts a call of a cheap local function that needs nothing but that: not where it is the first one or
+    /// to be timed, or several threads count. (The cell of no function has no calls.)
+    [[gnu::always_inline]] bool counts_at_once(uint32_t function) noexcept {
+        Cell& cell = *latest_cells_[function];
+        if (many_threads_ || (cell.calls & 63) == 0) [[unlikely]]
+            return false;
+        ++cell.calls;
+        return true;
+    }
+
+    /// The cell of a cheap local function, which has no communicator, bytes or region; null: table full.
+    Cell* local(uint32_t function) noexcept {
         Cell* cell = latest_cells_[function];
         return cell != &no_cell_ ? cell : add_local(function);
     }
 
-    /// Counts a call in the cell of local(); true when this one is to be timed: the first, and then one
-    /// in 64.
-    [[gnu::always_inline]] bool count_local(Cell& cell) noexcept {
+    /// Counts a call in the cell of local(); true when this one is to be timed: one in 64.
+    bool count_local(Cell& cell) noexcept {
         if (many_threads_) [[unlikely]]
             return (__atomic_fetch_add(&cell.calls, 1, __ATOMIC_RELAXED) & 63) == 0;
         return (cell.calls++ & 63) == 0;

@@ -13,8 +13,7 @@ class Timeline {
     /// Takes `span_count` zeroed spans, their length and how many are in use, all in the mapped file.
     void begin(Span* spans, uint64_t& span_ticks, uint32_t& used, uint64_t now) noexcept;
 
-    /// Adds the time from one tick to another; `weight`: number of calls that this one represents. True when
-    /// a new span has begun.
+    /// Adds the time from one tick to another; for `weight` calls. True when a new span has begun.
     bool add(Activity activity, uint64_t from, uint64_t to, uint32_t weight = 1) noexcept {
         if (!in_this_span(to - from, to))
             return add_elsewhere(activity, from, to, weight);

@@ -37,8 +37,7 @@ struct RecordedCall : world::Volume {
     }
     void on_window(MPI_Win window) noexcept { remember(world::window_info(window)); }
 
-    /// A new communicator or window is learnt at once: ranks that make several in one order number them
-    /// alike.
+    /// A new communicator or window is learnt at once: so that all ranks number them alike.
     void born(MPI_Comm fresh) noexcept { world::comm_info(fresh); }
     void born_window(MPI_Win fresh) noexcept { world::window_info(fresh); }
     void named(const char* name) noexcept;

@@ -1,6 +1,6 @@
-// The functions that the tuner puts before the library's: collectives, which it dispatches, and functions
-// that give handles back.
-#include "select/fast_path.hpp"
+// The functions that the tuner puts before the library's: collectives, and functions that free handles.
+#include "select/comm_state.hpp"
+#include "select/dispatch.hpp"
 #include "select/tuner.hpp"
 #include "symbols/function_table.hpp"
 #include "world/datatypes.hpp"
@@ -20,26 +20,86 @@ using symbols::Function;
 using world::handles;
 using world::payload;
 
-/// By which of its names a function was called.
-enum class Name : uint8_t { plain, profiling };
+// The fast path: where the entry says that the library serves a call, it goes on after a look at what this
+// thread has cached, without a call, a lock or a clock.
 
-/// The arguments of a call and functions that use them, for code that is the same for all functions.
-struct CallAccess {
-    const void* given;
-    Amount (*measure)(const void* given, const CommState& state);
-    int (*next)(const void* given, bool to_library, MPI_Comm comm);
-    void (*fill)(const void* given, coll::Arguments& call);
+/// Data that a call moves: elements of a datatype, divided among `shares` ranks where policies use the size
+/// of one rank's part.
+struct Amount {
+    uint64_t elements = 0;
+    MPI_Datatype type{};
+    uint32_t shares = 1;
+    MPI_Op op{};
+    bool unsized = false;  ///< the size is not known to all ranks
+};
+
+template <class Count> constexpr Amount amount(MPI_Datatype type, Count count, MPI_Op op = {}) noexcept {
+    return {count > 0 ? uint64_t(count) : 0, type, 1, op};
+}
+constexpr Amount unsized{0, {}, 1, {}, true};
+
+template <class Count> uint64_t sum_of(const Count counts[], const CommState& state) noexcept {
+    uint64_t sum = 0;
+    for (int at = 0; counts && at < state.size; ++at)
+        sum += counts[at] > 0 ? uint64_t(counts[at]) : 0;
+    return sum;
+}
+
+/// Whether a call takes the fast path; counts it. It calls nothing, so that the arguments stay in registers.
+template <Collective collective, class Measure>
+[[gnu::always_inline]] inline bool takes_fast_path(MPI_Comm comm, const Measure& measure) noexcept {
+    if (thread.dispatching)
+        return true;
+    if constexpr (form_of(collective) == Form::blocking) {
+        const CachedCommState& cached = cached_comm_state(comm);
+        if (cached.comm != comm ||
+            cached.generation != world::caches.generation.load(std::memory_order_acquire))
+            return false;
+        if (!cached.state)
+            return true;
+        const Amount moved = measure(*cached.state);
+        const uint64_t bytes = moved.unsized ? 0 : moved.elements * world::cached_size(moved.type);
+        if ((!moved.unsized && bytes == 0) || cached.state->agrees_next)
+            return false;
+        Entry& entry = cached.state->group->blocking.entry(collective, tune::class_of(bytes / moved.shares));
+        if (entry.choice != Choice::library)
+            return false;
+        ++entry.calls;
+        return true;
+    } else {
+        return false;
+    }
+}
+
+/// The entry of a call; null when memory is short.
+Entry* entry_of(Collective collective, CommState& state, MPI_Comm comm, uint64_t bytes) {
+    const uint32_t size_class = tune::class_of(bytes);
+    if (form_of(collective) != Form::blocking)
+        return started_entry(state, collective, size_class);
+    if (state.agrees_next)
+        agree_on_started(state, comm);
+    return &state.group->blocking.entry(collective, size_class);
+}
+
+/// The same with what decides who serves a call: positions of arguments, and what it moves.
+struct TunedAccess : CallAccess {
+    Collective collective;
+    size_t comm, root, request;  ///< 0: there is none
+    Amount (*measure)(const void* const* arguments, const CommState& state);
 };
 
 /// Decides who serves a call that does not take the fast path.
-[[gnu::noinline]] int leave_or_dispatch(Collective collective, MPI_Comm comm, int root, MPI_Request* request,
-                                        const CallAccess& arguments) {
-    const auto leave = [&] { return arguments.next(arguments.given, false, comm); };
+[[gnu::noinline]] int leave_or_dispatch(const void* const* arguments, bool by_profiling_name,
+                                        const TunedAccess& access) {
+    const auto comm = *static_cast<const MPI_Comm*>(arguments[access.comm]);
+    const auto leave = [&] { return access.next(arguments, by_profiling_name, comm); };
+    const Collective collective = access.collective;
     CommState* state = comm_state(comm);
     if (!state)
         return leave();
-    const Amount moved = arguments.measure(arguments.given, *state);
+    const Amount moved = access.measure(arguments, *state);
     const uint64_t all = payload(moved.type, moved.elements), bytes = all / moved.shares;
+    const int root = access.root ? *static_cast<const int*>(arguments[access.root]) : 0;
     const bool moves_nothing = !moved.unsized && all == 0;
     const bool is_error = (!moved.unsized && reduces(collective) && moved.op == handles.op_null) ||
                           root < 0 || root >= state->size;
@@ -51,11 +111,23 @@ struct CallAccess {
     ++entry->calls;
     if (entry->choice == Choice::library)
         return leave();
-    CollectiveCall call{collective,      comm,           bytes,         all,     moved.elements,
-                        moved.type,      moved.op,       root,          request, true,
-                        arguments.given, arguments.next, arguments.fill};
-    return form_of(collective) == Form::blocking ? dispatch(*state, *entry, call)
-                                                 : dispatch_start(*state, *entry, call);
+    CollectiveCall call{.collective = collective,
+                        .comm = comm,
+                        .bytes = bytes,
+                        .all_bytes = all,
+                        .count = moved.elements,
+                        .type = moved.type,
+                        .op = moved.op,
+                        .root = root,
+                        .request = nullptr,
+                        .commutes = true,
+                        .by_profiling_name = by_profiling_name,
+                        .arguments = arguments,
+                        .access = &access};
+    if (form_of(collective) == Form::blocking)
+        return dispatch(*state, *entry, call);
+    call.request = *static_cast<MPI_Request* const*>(arguments[access.request]);
+    return dispatch_start(*state, *entry, call);
 }
 
 // The parameters of the functions by their fields of coll::Arguments, up to the communicator. Forms that do
@@ -93,27 +165,30 @@ template <auto field, auto... fields> consteval size_t position(Parameters<field
 }
 
 /// The two functions of a collective, by the arguments of its function in the header.
-template <Function function, Name name, Collective collective, class Fields, class Pointer> struct Tuned;
+template <Function function, Collective collective, class Fields, class Pointer> struct Tuned;
 
-template <Function function, Name name, Collective collective, auto... fields, class... Arguments>
-struct Tuned<function, name, collective, Parameters<fields...>, int (*)(Arguments...)> {
-    static int run(Arguments... arguments) {
-        const auto given = std::tie(arguments...);
-        if (takes_fast_path<collective>(std::get<comm_at>(given), [&](const CommState& state) {
+template <Function function, Collective collective, auto... fields, class... Arguments>
+struct Tuned<function, collective, Parameters<fields...>, int (*)(Arguments...)> {
+    template <bool by_profiling_name> static int run(Arguments... arguments) {
+        const void* const given[] = {static_cast<const void*>(&arguments)...};
+        if (takes_fast_path<collective>(argument<comm_at>(given), [&](const CommState& state) {
                 return measure(given, state);
             })) [[likely]]
-            return following(false)(arguments...);
-        return take_slow_path(arguments...);
+            return following(by_profiling_name)(arguments...);
+        return take_slow_path<by_profiling_name>(arguments...);
     }
 
   private:
     static constexpr size_t comm_at = sizeof...(fields);
 
-    template <auto field> static auto value(const auto& given) {
-        return std::get<position<field>(Parameters<fields...>{})>(given);
+    template <size_t at> static auto argument(const void* const* given) {
+        return *static_cast<const std::tuple_element_t<at, std::tuple<Arguments...>>*>(given[at]);
+    }
+    template <auto field> static auto value(const void* const* given) {
+        return argument<position<field>(Parameters<fields...>{})>(given);
     }
 
-    [[gnu::always_inline]] static Amount measure([[maybe_unused]] const auto& given,
+    [[gnu::always_inline]] static Amount measure([[maybe_unused]] const void* const* given,
                                                  [[maybe_unused]] const CommState& state) {
         using enum Collective;
         constexpr Collective kind = in_form(collective, Form::blocking);
@@ -140,34 +215,31 @@ struct Tuned<function, name, collective, Parameters<fields...>, int (*)(Argument
 
     static auto following(bool to_library) {
         const symbols::NextFunction& next = untuned[uint32_t(function)];
-        return reinterpret_cast<int (*)(Arguments...)>(to_library || name == Name::profiling ? next.library
-                                                                                             : next.next);
+        return reinterpret_cast<int (*)(Arguments...)>(to_library ? next.library : next.next);
+    }
+
+    template <size_t at> static auto on(const void* const* given, MPI_Comm comm) {
+        if constexpr (at == comm_at)
+            return comm;
+        else
+            return argument<at>(given);
+    }
+    static int next(const void* const* given, bool to_library, MPI_Comm comm) {
+        return [&]<size_t... at>(std::index_sequence<at...>) {
+            return following(to_library)(on<at>(given, comm)...);
+        }(std::index_sequence_for<Arguments...>());
+    }
+    static void fill([[maybe_unused]] const void* const* given, [[maybe_unused]] coll::Arguments& call) {
+        ((call.*fields = value<fields>(given)), ...);
     }
 
     /// Hands the call to leave_or_dispatch(), out of the way of the fast path.
-    [[gnu::noinline]] static int take_slow_path(Arguments... arguments) {
-        using Given = std::tuple<Arguments...>;
-        const Given given{arguments...};
-        int root = 0;
-        if constexpr (position<&A::root>(Parameters<fields...>{}) < comm_at)
-            root = value<&A::root>(given);
-        MPI_Request* request = nullptr;
-        if constexpr (form_of(collective) != Form::blocking)
-            request = std::get<sizeof...(Arguments) - 1>(given);
-        return leave_or_dispatch(
-            collective, std::get<comm_at>(given), root, request,
-            {&given,
-             [](const void* from, const CommState& state) {
-                 return measure(*static_cast<const Given*>(from), state);
-             },
-             [](const void* from, bool to_library, MPI_Comm on) {
-                 Given changed = *static_cast<const Given*>(from);
-                 std::get<comm_at>(changed) = on;
-                 return std::apply(following(to_library), changed);
-             },
-             []([[maybe_unused]] const void* from, [[maybe_unused]] coll::Arguments& call) {
-                 ((call.*fields = value<fields>(*static_cast<const Given*>(from))), ...);
-             }});
+    template <bool by_profiling_name> [[gnu::noinline]] static int take_slow_path(Arguments... arguments) {
+        constexpr size_t root = position<&A::root>(Parameters<fields...>{});
+        static constexpr TunedAccess access{
+            {next, fill}, collective, comm_at, root < comm_at ? root : 0, sizeof...(Arguments) - 1, measure};
+        const void* const given[] = {static_cast<const void*>(&arguments)...};
+        return leave_or_dispatch(given, by_profiling_name, access);
     }
 };
 
@@ -175,25 +247,21 @@ template <class Code> void* address(Code* code) noexcept { return reinterpret_ca
 
 // Functions that give a handle back. The library may hand the same value out again at once, so all state of
 // the handle is dropped before the call.
-template <Function function, Name name, class Handle> struct Freeing {
-    static int run(Handle* handle) {
-        if constexpr (function == Function::MPI_Type_free)
-            world::invalidate_caches();
-        else if (handle)
-            forget_comm_state(*handle);
-        const symbols::NextFunction& following = untuned[uint32_t(function)];
-        return reinterpret_cast<int (*)(Handle*)>(name == Name::plain ? following.next
-                                                                      : following.library)(handle);
-    }
-};
+template <Function function, bool by_profiling_name, class Handle> int give_back(Handle* handle) {
+    if constexpr (function == Function::MPI_Type_free)
+        world::invalidate_caches();
+    else if (handle)
+        forget_comm_state(*handle);
+    const symbols::NextFunction& following = untuned[uint32_t(function)];
+    return reinterpret_cast<int (*)(Handle*)>(by_profiling_name ? following.library : following.next)(handle);
+}
 
 // The two names of a function that the header has, with its parameters.
 #define MPIRIC_TUNED_1(MPI_NAME, collective, Fields)                                                         \
-    case Function::MPI_NAME:                                                                                 \
-        return {address(&Tuned<Function::MPI_NAME, Name::plain, Collective::collective, Fields,              \
-                               decltype(&P##MPI_NAME)>::run),                                                \
-                address(&Tuned<Function::MPI_NAME, Name::profiling, Collective::collective, Fields,          \
-                               decltype(&P##MPI_NAME)>::run)};
+    case Function::MPI_NAME: {                                                                               \
+        using Functions = Tuned<Function::MPI_NAME, Collective::collective, Fields, decltype(&P##MPI_NAME)>; \
+        return {address(&Functions::run<false>), address(&Functions::run<true>)};                            \
+    }
 #define MPIRIC_TUNED_0(MPI_NAME, collective, Fields)
 #define MPIRIC_TUNED(MPI_NAME, collective, Fields)                                                           \
     MPIRIC_SELECT(MPIRIC_TUNED, MPI_NAME)(MPI_NAME, collective, Fields)
@@ -211,8 +279,8 @@ template <Function function, Name name, class Handle> struct Freeing {
 
 #define MPIRIC_FREEING(MPI_NAME, Handle)                                                                     \
     case Function::MPI_NAME:                                                                                 \
-        return {address(&Freeing<Function::MPI_NAME, Name::plain, Handle>::run),                             \
-                address(&Freeing<Function::MPI_NAME, Name::profiling, Handle>::run)};
+        return {address(&give_back<Function::MPI_NAME, false, Handle>),                                      \
+                address(&give_back<Function::MPI_NAME, true, Handle>)};
 
 }  // namespace
 

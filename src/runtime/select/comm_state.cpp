@@ -51,8 +51,7 @@ std::unique_ptr<CommState> make_comm_state(MPI_Comm comm, Tuner& tuner) {
     state->size = int(members.size());
     CommStates& states = tuner.states;
     const std::lock_guard held(states.lock);
-    // Threads may come in another order on another rank: then nothing learned on one communicator serves
-    // another.
+    // Threads may come in another order on another rank: then nothing learned is shared.
     const uint64_t identity = tuner.many_threads ? states.serial++ : tune::identity_of(members);
     std::shared_ptr<GroupState>& group = states.groups[identity];
     if (!group) {

@@ -102,8 +102,7 @@ void keep_explorations(CommState& state, std::vector<Explorations>& orphans);
 /// Collective where it is not made yet, as are the next two.
 const world::ShadowComm* shadow_comm(CommState& state, MPI_Comm comm) noexcept;
 
-/// The shadow made under the settings of a candidate, for a library that reads its variables when a
-/// communicator is made.
+/// The shadow made under the settings of a candidate, for a library that reads its variables then.
 const world::ShadowComm* switched_shadow(CommState& state, MPI_Comm comm, uint32_t candidate);
 
 coll::Team* team_of(CommState& state, MPI_Comm comm) noexcept;

@@ -22,7 +22,7 @@ int raised(MPI_Comm comm, int code) noexcept {
 
 coll::Arguments filled(coll::Team& team, const CollectiveCall& call) {
     coll::Arguments arguments{team, nullptr, nullptr, 0, 0, {}, {}, {}, {}, {}, {}, {}, call.root};
-    call.fill(call.arguments, arguments);
+    call.access->fill(call.arguments, arguments);
     return arguments;
 }
 
@@ -67,7 +67,8 @@ bool serves(const Tuner& all, CommState& state, const CollectiveCall& call, uint
 int run_switched(Tuner& all, CommState& state, const CollectiveCall& call, uint32_t candidate) {
     if (all.basis.catalogue[candidate].scope == tune::Scope::communicator) {
         const world::ShadowComm* shadow = switched_shadow(state, call.comm, candidate);
-        return shadow ? raised(call.comm, call.next(call.arguments, true, shadow->comm)) : call.pass_on();
+        return shadow ? raised(call.comm, call.access->next(call.arguments, true, shadow->comm))
+                      : call.pass_on();
     }
     world::Settings& settings = all.settings[candidate];
     const bool applied = settings.apply();

@@ -1,5 +1,4 @@
-// Dispatch of a collective call that does not take the fast path: to the library, one of its other
-// algorithms, or one of ours.
+// Dispatch of a collective call that does not take the fast path: to the library, or another algorithm.
 #pragma once
 
 #include "base/clock.hpp"
@@ -15,6 +14,13 @@
 
 namespace mpiric::select {
 
+/// Functions that use the arguments of a call, which are given by their addresses.
+struct CallAccess {
+    /// The next definition of the function, or the library's own, on a communicator.
+    int (*next)(const void* const* arguments, bool to_library, MPI_Comm comm);
+    void (*fill)(const void* const* arguments, coll::Arguments& call);
+};
+
 /// A collective call of the program, with its arguments behind it.
 struct CollectiveCall {
     Collective collective;
@@ -27,13 +33,12 @@ struct CollectiveCall {
     int root;              ///< 0 where there is none
     MPI_Request* request;  ///< forms that do not block
     bool commutes;         ///< set by dispatch(); true where nothing is reduced
-    const void* arguments;
-    int (*next)(const void* arguments, bool to_library,
-                MPI_Comm comm);  ///< the next definition of the function
-    void (*fill)(const void* arguments, coll::Arguments& call);
+    bool by_profiling_name;
+    const void* const* arguments;
+    const CallAccess* access;
 
     /// Leaves the call to the library, or to a tool between.
-    int pass_on() const { return next(arguments, false, comm); }
+    int pass_on() const { return access->next(arguments, by_profiling_name, comm); }
 };
 
 inline bool commutes(const CollectiveCall& call) noexcept {
@@ -67,8 +72,7 @@ int dispatch_start(CommState& state, Entry& entry, CollectiveCall& call) noexcep
 /// The entry of a form that does not block; null when memory is short.
 Entry* started_entry(CommState& state, Collective collective, uint32_t size_class) noexcept;
 
-/// Agrees on the times of started calls whose blocks are full, in a blocking collective of the program on the
-/// same communicator.
+/// Agrees on the times of started calls whose blocks are full, in a blocking collective on the communicator.
 void agree_on_started(CommState& state, MPI_Comm comm) noexcept;
 
 /// While it lives, calls of this thread go straight to the library.

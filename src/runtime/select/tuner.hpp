@@ -58,9 +58,6 @@ symbols::NextFunction tuned(symbols::Function function) noexcept;
 /// Puts the tuner's functions before the following ones.
 void insert_tuned(symbols::Function function, symbols::NextFunction& following) noexcept;
 
-/// Begins to tune, in MPI_Init, collectively over the world; without it nothing is tuned.
-void begin_tuning(ProgramWorld& world) noexcept;
-
 /// Ends tuning before MPI_Finalize, collectively over the world, and writes the learned policy.
 void end_tuning(const ProgramWorld& world) noexcept;
 

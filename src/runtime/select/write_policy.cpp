@@ -9,7 +9,6 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
-#include <sstream>
 #include <string>
 #include <unistd.h>
 
@@ -48,13 +47,12 @@ bool write_policy(const Tuner& all, const std::string& keys) {
         const int descriptor = create_file(temporary.c_str(), O_WRONLY, 0666);
         if (descriptor < 0)
             return false;
-        std::ostringstream file;
-        file << "{\n \"mpiric_policy\": 2,\n \"mpi\": {\"implementation\": \"" << all.library.implementation
-             << "\", \"version\": \"" << all.library.version_text() << "\"},\n"
-             << date_and_machine() << " \"world\": {\"ranks\": " << all.world.size
-             << ", \"nodes\": " << all.nodes.count << ", \"ranks_per_node\": " << most << "},\n \"keys\": ["
-             << keys << "\n ]\n}\n";
-        const std::string text = file.str();
+        const std::string text =
+            "{\n \"mpiric_policy\": 2,\n \"mpi\": {\"implementation\": \"" + all.library.implementation +
+            "\", \"version\": \"" + all.library.version_text() + "\"},\n" + date_and_machine() +
+            formatted(" \"world\": {\"ranks\": %d, \"nodes\": %zu, \"ranks_per_node\": %u},\n \"keys\": [",
+                      all.world.size, size_t(all.nodes.count), most) +
+            keys + "\n ]\n}\n";
         std::FILE* stream = fdopen(descriptor, "wb");
         const bool written = stream && std::fwrite(text.data(), 1, text.size(), stream) == text.size();
         if (stream && std::fclose(stream) == 0 && written &&

@@ -1,11 +1,9 @@
-#include "steps/ending.hpp"
+#include "steps/armed.hpp"
 
 #include "base/say.hpp"
 #include "profile/context.hpp"
-#include "steps/armed.hpp"
 #include "symbols/switchboard.hpp"
 #include "system/process.hpp"
-#include "world/early_end.hpp"
 #include "world/merge.hpp"
 #include "world/patience.hpp"
 
@@ -116,8 +114,7 @@ bool learned_is_done() noexcept {
     return true;
 }
 
-/// Takes the reports that have come to rank 0; returns whether all have come, with the learned parts that
-/// they announce.
+/// Takes the reports that have come to rank 0; returns whether all have come, with their learned parts.
 bool take_reports() noexcept {
     while (ending.reports < ending.size - 1) {
         if (!take_report())

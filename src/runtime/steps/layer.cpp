@@ -3,7 +3,6 @@
 #include "base/say.hpp"
 #include "profile/context.hpp"
 #include "profile/lost_pages.hpp"
-#include "steps/ending.hpp"
 #include "symbols/modules.hpp"
 #include "symbols/switchboard.hpp"
 #include "system/process.hpp"
@@ -38,12 +37,10 @@ uint32_t add_to_marks(const world::Description& info) noexcept {
 
 /// The number of a function that may be a mark; `count` when there is none of that name.
 symbols::Function function_of(std::string_view name) noexcept {
-    std::string_view names = symbols::function_names;
-    for (uint32_t at = 0; at < symbols::function_count; ++at) {
-        if (names.substr(0, names.find(' ')) == name && symbols::counts_steps(symbols::Function(at)))
-            return symbols::Function(at);
-        names.remove_prefix(names.find('\n') + 1);
-    }
+    for (uint32_t at = 0; at < symbols::function_count; ++at)
+        if (const symbols::Function function{uint16_t(at)};
+            name_of(function) == name && counts_steps(function))
+            return function;
     return symbols::Function::count;
 }
 

@@ -1,22 +1,12 @@
 #include "base/spin_lock.hpp"
 #include "steps/armed.hpp"
-#include "steps/ending.hpp"
-#include "symbols/readable.hpp"
+#include "symbols/modules.hpp"
 #include "world/requests.hpp"
 
 namespace mpiric::steps {
-namespace {
 
 using marks::Marks;
 using marks::Passed;
-
-constexpr const char* function_texts[] = {
-#define MPIRIC_FUNCTION(name, ...) #name,
-#include "symbols/functions.inc"
-#undef MPIRIC_FUNCTION
-};
-
-}  // namespace
 
 void MarkedCall::remembers(MPI_Request request, int destination) noexcept {
     world::remember_request(request,
@@ -56,8 +46,8 @@ void MarkedCall::note_result(const void* at, uint64_t size, MPI_Datatype type) c
     Marks& marks = armed.marks;
     const Held held(marks.lock(), marks.many_threads());
     if (armed.digests())
-        marks.add_result(reinterpret_cast<uint64_t>(return_address), function, function_texts[function],
-                         found->index, at, size, element);
+        marks.add_result(reinterpret_cast<uint64_t>(return_address), function,
+                         name_of(symbols::Function(function)), found->index, at, size, element);
 }
 
 void MarkedCall::note_message(const void* at, MPI_Datatype type) const noexcept {
@@ -70,8 +60,8 @@ void MarkedCall::note_message(const void* at, MPI_Datatype type) const noexcept 
     Marks& marks = armed.marks;
     const Held held(marks.lock(), marks.many_threads());
     if (armed.counts())
-        marks.add_message(reinterpret_cast<uint64_t>(return_address), function, function_texts[function],
-                          found->index, at, bytes, element);
+        marks.add_message(reinterpret_cast<uint64_t>(return_address), function,
+                          name_of(symbols::Function(function)), found->index, at, bytes, element);
 }
 
 /// Counts the call if it is of the mark's kind. The step before the last mark begins with the call before it;

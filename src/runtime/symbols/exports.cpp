@@ -13,55 +13,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
-#include <elf.h>
-#include <link.h>
 #include <string_view>
-#include <sys/mman.h>
 #include <unistd.h>
 
 namespace mpiric::symbols {
 namespace {
-
-struct Symbols {
-    ElfW(Sym) * table = nullptr;
-    const char* names = nullptr;
-    uint32_t count = 0;
-};
-
-/// The dynamic symbols of the object that contains this function.
-int own_symbols(dl_phdr_info* object, size_t, void* result) {
-    const auto own_address = reinterpret_cast<ElfW(Addr)>(&own_symbols);
-    const ElfW(Dyn)* dynamic = nullptr;
-    bool own = false;
-    for (int at = 0; at < object->dlpi_phnum; ++at) {
-        const ElfW(Phdr) & header = object->dlpi_phdr[at];
-        const ElfW(Addr) begin = object->dlpi_addr + header.p_vaddr;
-        if (header.p_type == PT_LOAD && own_address >= begin && own_address < begin + header.p_memsz)
-            own = true;
-        if (header.p_type == PT_DYNAMIC)
-            dynamic = reinterpret_cast<const ElfW(Dyn)*>(begin);
-    }
-    if (!own || !dynamic)
-        return 0;
-    Symbols& symbols = *static_cast<Symbols*>(result);
-    for (; dynamic->d_tag != DT_NULL; ++dynamic) {
-        // glibc has added the load address to these entries already.
-        if (dynamic->d_tag == DT_SYMTAB)
-            symbols.table = reinterpret_cast<ElfW(Sym)*>(dynamic->d_un.d_ptr);
-        if (dynamic->d_tag == DT_STRTAB)
-            symbols.names = reinterpret_cast<const char*>(dynamic->d_un.d_ptr);
-        if (dynamic->d_tag == DT_HASH)
-            symbols.count = reinterpret_cast<const uint32_t*>(dynamic->d_un.d_ptr)[1];
-    }
-    return 1;
-}
-
-bool make_writable(const Symbols& symbols) noexcept {
-    const auto page = uintptr_t(sysconf(_SC_PAGESIZE));
-    const uintptr_t begin = reinterpret_cast<uintptr_t>(symbols.table) & ~(page - 1);
-    const uintptr_t end = reinterpret_cast<uintptr_t>(symbols.table + symbols.count);
-    return mprotect(reinterpret_cast<void*>(begin), end - begin, PROT_READ | PROT_WRITE) == 0;
-}
 
 /// The layer that exports a name of another library; null for MPI's.
 const Layer* exporting(const char* name) noexcept {
@@ -74,12 +30,11 @@ const Layer* exporting(const char* name) noexcept {
 /// Makes an MPI name visible to later look-ups where `has` holds, and the others invisible; names of other
 /// libraries where a layer is to act on them.
 template <class Has> void show(Has&& has) noexcept {
-    Symbols symbols;
-    dl_iterate_phdr(own_symbols, &symbols);
+    const DynamicSymbols symbols = own_symbols();
     if (!symbols.table || !symbols.names)
         return;
     bool writable = false;
-    for (uint32_t at = 0; at < symbols.count; ++at) {
+    for (size_t at = 0; at < symbols.count; ++at) {
         ElfW(Sym) & symbol = symbols.table[at];
         const char* name = symbols.names + symbol.st_name;
         const char* plain = *name == 'P' ? name + 1 : name;
@@ -92,7 +47,7 @@ template <class Has> void show(Has&& has) noexcept {
         const uint8_t binding = shown ? STB_GLOBAL : STB_LOCAL;
         if (ELF64_ST_BIND(symbol.st_info) == binding)
             continue;
-        if (!writable && !(writable = make_writable(symbols)))
+        if (!writable && !(writable = symbols.protect(PROT_READ | PROT_WRITE)))
             return;
         symbol.st_info = uint8_t(ELF64_ST_INFO(binding, ELF64_ST_TYPE(symbol.st_info)));
     }
@@ -108,8 +63,7 @@ constexpr std::string_view recent[] = {
 #undef MPIRIC_FUNCTION
 };
 
-/// Path of the library of a name that the search path of the environment leads to; empty when it leads to
-/// none.
+/// Path of the library of a name that the search path of the environment leads to; empty: none.
 void search(const char* name, char (&path)[PATH_MAX]) noexcept {
     const char* given = std::getenv("LD_LIBRARY_PATH");
     std::string_view directories(given ? given : "");
@@ -170,8 +124,7 @@ void show_what_is_loaded() noexcept {
 }
 
 /// Shows the names that the library has, once it is loaded; until then no MPI name, except while `opened` is
-/// being opened. No lock: another thread may hold the dynamic linker's lock and reach this function from a
-/// library that it opens.
+/// being opened. No lock: another thread may hold the dynamic linker's lock and come here.
 void update_visible_names(const char* opened) noexcept {
     // To look for the library is to call dlopen.
     if (openings.library_loaded.load(std::memory_order_acquire) || thread.looking_for_library)
@@ -200,8 +153,7 @@ void show_what_the_library_has() noexcept { update_visible_names(nullptr); }
 
 }  // namespace mpiric::symbols
 
-/// Where a call of dlopen goes on to, from where it came: whose call it is decides where libraries are
-/// sought.
+/// Where a call of dlopen goes on to, from where it came: the caller decides where libraries are sought.
 extern "C" [[gnu::visibility("hidden")]] void* mpiric_opening(const char* path) noexcept {
     const int error = errno;
     auto& openings = mpiric::symbols::openings;

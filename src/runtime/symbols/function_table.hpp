@@ -1,7 +1,7 @@
 // Macros over the table of functions, symbols/functions.inc, which is generated from spec/mpi:
 //   MPIRIC_FUNCTION(name, class, wrapper, profiling, communicators, presence)
 //   class          class of spec/mpi/recording.toml
-//   wrapper        by_hand, counted, or when it reads the clock: a Timing (wrap/intercept.hpp)
+//   wrapper        a Timing (wrap/intercept.hpp)
 //   profiling      caller of the PMPI_ name: program, or library where Fortran layers call it for themselves
 //   communicators  bit mask of the parameters in which a rank order substitutes the communicator
 //   presence       recent where old libraries lack the function, else everywhere

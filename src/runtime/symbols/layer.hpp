@@ -1,6 +1,5 @@
 // A layer: one feature of the runtime, between the program and the MPI library. The switchboard
-// (symbols/switchboard.hpp) asks the layers which functions they need and knows none of them by name;
-// layers/order.inc lists them.
+// (symbols/switchboard.hpp) asks the layers of layers/order.inc which functions they need.
 #pragma once
 
 #include "base/options.hpp"
@@ -37,8 +36,7 @@ struct InitCall {
     uint64_t ticks, end;
 };
 
-/// A feature. Members that it does not need are null; functions after `enabled` are called when it is
-/// enabled.
+/// A feature. Members that it does not need are null; those after `enabled` are called if it is.
 struct Layer {
     const char* name;
     /// Decided once per process, before MPI is initialised.

@@ -23,6 +23,15 @@ inline constexpr std::string_view function_names =
 #undef MPIRIC_FUNCTION
     ;
 
+inline constexpr const char* profiling_names[function_count] = {
+#define MPIRIC_FUNCTION(name, ...) "P" #name,
+#include "symbols/functions.inc"
+#undef MPIRIC_FUNCTION
+};
+constexpr const char* name_of(Function function) noexcept {
+    return profiling_names[static_cast<uint32_t>(function)] + 1;
+}
+
 /// Classes of spec/mpi/recording.toml, as the generated table has them.
 enum class Family : uint8_t {
     collective,

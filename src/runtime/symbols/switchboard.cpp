@@ -9,8 +9,7 @@
 #include <atomic>
 #include <unistd.h>
 
-// Two slots per function, MPI_ then PMPI_, then the slots of the POSIX names; filled in by the assembler with
-// first calls.
+// Two slots per function, MPI_ then PMPI_, then the slots of the POSIX names; first calls at the start.
 extern "C" [[gnu::visibility("hidden")]] void* mpiric_slots[];
 extern "C" [[gnu::visibility("hidden")]] void* const mpiric_posix_first[];
 extern "C" [[gnu::visibility("hidden")]] void* mpiric_resolve(uint32_t index);
@@ -20,12 +19,6 @@ namespace mpiric::symbols {
 constinit NextFunction next_functions[function_count];
 
 namespace {
-
-constexpr const char* profiling_names[function_count] = {
-#define MPIRIC_FUNCTION(name, ...) "P" #name,
-#include "symbols/functions.inc"
-#undef MPIRIC_FUNCTION
-};
 
 enum class Mode : uint8_t {
     undecided,

@@ -31,13 +31,11 @@ void interest_changed() noexcept;
 /// Leads every exported name straight to its next definition, from here on.
 void step_aside() noexcept;
 
-/// Number of times that a library has been opened by name: after each, the set of loaded libraries may
-/// differ.
+/// Number of times that a library has been opened by name: others may be loaded after each.
 uint32_t library_openings() noexcept;
 
 /// Leaves visible to later look-ups those MPI names that the loaded library has, and no other: a program that
-/// looks for a function must find what it would find without us. While no MPI library is loaded, it finds
-/// none.
+/// looks for a function must find what it would find without us.
 void show_what_the_library_has() noexcept;
 
 }  // namespace mpiric::symbols

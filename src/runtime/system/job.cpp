@@ -11,8 +11,7 @@
 namespace mpiric::system {
 namespace {
 
-/// Variables in which launchers name a run: PMIx, Open MPI 4, Intel MPI and its worlds, PMI, PALS, ALPS,
-/// Flux, Slurm.
+/// Variables in which launchers name a run: PMIx, Open MPI 4, Intel MPI, PMI, PALS, ALPS, Flux, Slurm.
 constexpr const char* names[] = {"PMIX_NAMESPACE",   "OMPI_MCA_ess_base_jobid",
                                  "I_MPI_HYDRA_UUID", "HYDRA_BSTRAP_PGID",
                                  "PMI_KVSNAME",      "PALS_APID",

@@ -94,27 +94,21 @@ void add_placement(AddFact add_fact) noexcept {
     }
 }
 
-void add_program(AddFact add_fact) noexcept {
+void add_link(AddFact add_fact, const char* key, const char* path) noexcept {
     char text[1024];
-    const ssize_t length = readlink("/proc/self/exe", text, sizeof text - 1);
-    if (length > 0) {
-        text[length] = '\0';
-        add_fact("executable", text);
-    }
-    char command[1024];
-    const size_t read = read_file("/proc/self/cmdline", text, sizeof text);
-    copy_masked({text, read}, command, sizeof command, shows_secrets());
-    add_fact("command", command);
-}
-
-/// Ranks in different namespaces of users or processes may not read each other's memory.
-void add_namespace(AddFact add_fact, const char* key, const char* path) noexcept {
-    char text[64];
     const ssize_t length = readlink(path, text, sizeof text - 1);
     if (length <= 0)
         return;
     text[length] = '\0';
     add_fact(key, text);
+}
+
+void add_program(AddFact add_fact) noexcept {
+    add_link(add_fact, "executable", "/proc/self/exe");
+    char text[1024], command[1024];
+    const size_t read = read_file("/proc/self/cmdline", text, sizeof text);
+    copy_masked({text, read}, command, sizeof command, shows_secrets());
+    add_fact("command", command);
 }
 
 void add_memory(AddFact add_fact) noexcept {
@@ -280,8 +274,9 @@ void add_start_facts(AddFact add_fact, bool counters) noexcept {
         add_number(add_fact, "before.allocator_us", mpiric_allocator_totals().time_ns / 1000);
     add_program(add_fact);
     add_placement(add_fact);
-    add_namespace(add_fact, "namespace.user", "/proc/self/ns/user");
-    add_namespace(add_fact, "namespace.pid", "/proc/self/ns/pid");
+    // Ranks in different namespaces of users or processes may not read each other's memory.
+    add_link(add_fact, "namespace.user", "/proc/self/ns/user");
+    add_link(add_fact, "namespace.pid", "/proc/self/ns/pid");
     if (counters)
         open_counters();
 }

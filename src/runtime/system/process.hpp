@@ -18,8 +18,7 @@ void add_start_facts(AddFact add_fact, bool counters) noexcept;
 /// Adds memory, I/O totals, threads and counters: differences since the start.
 void add_end_facts(AddFact add_fact) noexcept;
 
-/// Whether the driver of an accelerator is loaded: a pointer may then lead to memory that the processor
-/// cannot access.
+/// Whether the driver of an accelerator is loaded: a pointer may then lead to its memory.
 bool device_driver_loaded() noexcept;
 
 // The NUMA domain and the package that this process is bound to.
@@ -50,8 +49,7 @@ bool flush_output() noexcept;
 /// all that was written there: launchers drop what they have not read of a run that is aborted.
 void wait_for_readers() noexcept;
 
-/// Flushes at a moment of the wall clock, in a thread that sleeps until then and takes none of the program's
-/// signals.
+/// Flushes at a moment of the wall clock, in a thread that sleeps until then and takes no signals.
 void flush_output_at(double unix_s) noexcept;
 
 }  // namespace mpiric::system

@@ -1,5 +1,6 @@
 #include "system/text.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -30,35 +31,39 @@ size_t read_file(const char* path, char* to, size_t room) noexcept {
     return length;
 }
 
-uint64_t number_after(const char* text, const char* label) noexcept {
+namespace {
+
+/// The rest of the first line that begins with `label`, null when none does.
+const char* after(const char* text, const char* label) noexcept {
     const size_t length = std::strlen(label);
     for (const char* line = text; line; line = std::strchr(line, '\n')) {
         line += *line == '\n';
         if (std::strncmp(line, label, length) == 0)
-            return std::strtoull(line + length, nullptr, 10);
+            return line + length;
     }
-    return 0;
+    return nullptr;
+}
+
+}  // namespace
+
+uint64_t number_after(const char* text, const char* label) noexcept {
+    const char* number = after(text, label);
+    return number ? std::strtoull(number, nullptr, 10) : 0;
 }
 
 size_t text_after(const char* text, const char* label, char* to, size_t room) noexcept {
-    const size_t length = std::strlen(label);
     to[0] = '\0';
-    for (const char* line = text; line; line = std::strchr(line, '\n')) {
-        line += *line == '\n';
-        if (std::strncmp(line, label, length) != 0)
-            continue;
-        const char* begin = line + length;
-        begin += std::strspn(begin, " \t:");
-        size_t bytes = std::strcspn(begin, "\n");
-        while (bytes > 0 && std::strchr(" \t", begin[bytes - 1]))
-            --bytes;
-        if (bytes >= room)
-            bytes = room - 1;
-        std::memcpy(to, begin, bytes);
-        to[bytes] = '\0';
-        return bytes;
-    }
-    return 0;
+    const char* begin = after(text, label);
+    if (!begin)
+        return 0;
+    begin += std::strspn(begin, " \t:");
+    size_t bytes = std::strcspn(begin, "\n");
+    while (bytes > 0 && std::strchr(" \t", begin[bytes - 1]))
+        --bytes;
+    bytes = std::min(bytes, room - 1);
+    std::memcpy(to, begin, bytes);
+    to[bytes] = '\0';
+    return bytes;
 }
 
 bool next_range(const char*& list, Range& range) noexcept {

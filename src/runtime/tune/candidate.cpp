@@ -1,6 +1,6 @@
 #include "tune/candidate.hpp"
 
-#include "base/rules.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -50,8 +50,7 @@ std::vector<Write> writes_of(const Algorithm& algorithm) {
     return writes;
 }
 
-/// Variable of a parameter; empty when the algorithm has no such parameter. `values`: set to those worth
-/// trying.
+/// Variable of a parameter; empty when it has no such parameter. `values`: worth trying.
 std::string_view variable_of(const Algorithm& algorithm, std::string_view key, std::string_view& values) {
     for (std::string_view rest = algorithm.parameters; !rest.empty();) {
         std::string_view parameter = cut(rest, ' ');
@@ -73,8 +72,7 @@ Scope scope_of(std::string_view word) noexcept {
     return word.starts_with("communicator") ? Scope::communicator : Scope::process;
 }
 
-/// Whether an algorithm is one of a collective's. Persistent forms obey the variables of the nonblocking
-/// ones.
+/// Whether an algorithm is one of a collective's. Persistent forms obey nonblocking ones' variables.
 bool is_for(const Algorithm& algorithm, Collective collective) {
     const Form form = form_of(collective);
     return algorithm.collective ==

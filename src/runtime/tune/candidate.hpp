@@ -62,8 +62,7 @@ class Catalogue {
 
     /// Index of the candidate of that name; -1 when it is not there.
     int32_t index_of(Collective collective, std::string_view name) const;
-    /// Index of the candidate of that name, added with its parameters when it is new; -1 when there is no
-    /// such algorithm.
+    /// Index of the candidate of that name, added with its parameters when it is new; -1: no such algorithm.
     int32_t find(Collective collective, std::string_view name);
 
     const Candidate& operator[](uint32_t at) const noexcept { return candidates_[at]; }

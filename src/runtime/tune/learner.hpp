@@ -1,7 +1,6 @@
 // Learning of one key: which candidate serves its next call, and whether that is measured.
 //
-// Ranks stay in step because all decisions follow from the number of calls and from agreed values: times are
-// the largest over the ranks.
+// Ranks stay in step: all decisions follow from the number of calls and from agreed values.
 #pragma once
 
 #include "tune/race.hpp"

@@ -1,7 +1,8 @@
 #include "tune/policy.hpp"
 
+#include "base/text.hpp"
+
 #include <algorithm>
-#include <charconv>
 
 namespace mpiric::tune {
 namespace {
@@ -18,11 +19,6 @@ std::vector<std::string_view> fields_of(std::string_view line) {
         fields.push_back(line.substr(0, end));
         line.remove_prefix(end);
     }
-}
-
-bool read_number(std::string_view text, uint64_t& number, int base = 10) {
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
-    return error == std::errc{} && end == text.data() + text.size();
 }
 
 /// Reads `5`, `5-12`, `5-*` or `*`.

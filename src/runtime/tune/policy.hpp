@@ -41,8 +41,7 @@ struct Covered {
     const Rule* rule;  ///< null: the policy does not cover it
 };
 
-/// Reads a whole file. On a malformed line returns nothing and sets `bad_line`, counted from 1. Lines about
-/// unknown collectives are skipped.
+/// Reads a whole file. Malformed lines set `bad_line`, counted from 1. Unknown collectives are skipped.
 std::optional<Policy> read_policy(std::string_view text, uint32_t& bad_line);
 
 /// Rules for the sizes [from, to) of a collective on a communicator of this shape: ranges in ascending order

@@ -38,8 +38,7 @@ class Race {
     uint32_t calls() const noexcept { return calls_; }
     bool begins_round() const noexcept { return turn_ == 0; }
     /// Number of untimed calls of it before the timed ones: the previous candidate has left its own state in
-    /// caches and connections, and the winner will run after itself. It varies: programs change roots in
-    /// turn.
+    /// caches and connections, and the winner will run after itself. It varies.
     uint32_t lead() const noexcept { return phase_ == Phase::duel ? 1 + round_ / 2 % 2 : 0; }
 
     /// Adds the time of a call of next(), on the slowest rank.
@@ -55,8 +54,7 @@ class Race {
     double typical(uint32_t candidate) const;
     const Timings& timings(uint32_t candidate) const noexcept { return timings_[candidate]; }
     uint32_t size() const noexcept { return uint32_t(timings_.size()); }
-    /// A candidate's best time in warm-up, less the skew of one call, over the library's; 0 before warm-up
-    /// ends.
+    /// A candidate's best time in warm-up, less the skew of one call, over the library's; 0: none yet.
     double warmup_ratio(uint32_t candidate) const noexcept;
 
   private:

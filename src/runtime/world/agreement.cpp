@@ -33,9 +33,7 @@ bool exchange(const ShadowComm& shadow, int step, const void* send, void* receiv
 }  // namespace
 
 bool rendezvous(MPI_Comm of, void (*late)()) noexcept {
-    ShadowComm shadow{of};
-    library.Comm_rank(of, &shadow.rank);
-    library.Comm_size(of, &shadow.size);
+    const ShadowComm shadow = with_rank(of);
     const uint64_t begin = now_ns();
     const auto wait = [&](MPI_Request(&requests)[2]) {
         return wait_until([&](int* flag) {
@@ -51,18 +49,16 @@ bool rendezvous(MPI_Comm of, void (*late)()) noexcept {
 }
 
 bool make_shadow_comm(MPI_Comm of, ShadowComm& shadow) noexcept {
-    int rank = 0, size = 0;
-    library.Comm_rank(of, &rank);
-    library.Comm_size(of, &size);
+    const ShadowComm given = with_rank(of);
     const int color = shadow_comms < most_shadow_comms ? 0 : MPI_UNDEFINED;
     shadow.comm = handles.comm_null;
-    if (library.Comm_split(of, color, rank, &shadow.comm) != MPI_SUCCESS || shadow.comm == handles.comm_null)
+    if (library.Comm_split(of, color, given.rank, &shadow.comm) != MPI_SUCCESS ||
+        shadow.comm == handles.comm_null)
         return false;
     ++shadow_comms;
     library.Comm_set_errhandler(shadow.comm, handles.errors_return);
-    library.Comm_rank(shadow.comm, &shadow.rank);
-    library.Comm_size(shadow.comm, &shadow.size);
-    if (shadow.size == size)
+    shadow = with_rank(shadow.comm);
+    if (shadow.size == given.size)
         return true;
     free_shadow_comm(shadow);  // some rank has no room left
     return false;

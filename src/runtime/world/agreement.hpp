@@ -10,12 +10,19 @@
 
 namespace mpiric::world {
 
-/// A communicator that is ours alone: it carries nobody else's messages or callbacks, and errors are
-/// returned.
+/// A communicator that is ours alone: no other messages or callbacks; errors are returned.
 struct ShadowComm {
     MPI_Comm comm{};
     int rank = 0, size = 0;
 };
+
+/// A communicator with this process's rank and its size.
+inline ShadowComm with_rank(MPI_Comm comm) noexcept {
+    ShadowComm shadow{comm};
+    library.Comm_rank(comm, &shadow.rank);
+    library.Comm_size(comm, &shadow.size);
+    return shadow;
+}
 
 /// Synchronises all ranks, before the first collective of ours; a rank calls `late` periodically while it
 /// waits for long, for instance because other ranks were started without this library.

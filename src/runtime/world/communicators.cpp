@@ -118,8 +118,7 @@ void look_into(Groups groups, const char* name, CommInfo& info) noexcept {
     info.index = comms.enter(description);
 }
 
-/// The table's entry for a key, made now if it is new. Only the table is accessed under the lock: `groups_of`
-/// and look_into() call the library.
+/// The table's entry for a key, made now if it is new. The lock is for the table alone.
 template <class GroupsOf>
 CommInfo* info_of(uint64_t key, bool is_window, const char* name, GroupsOf&& groups_of) noexcept {
     CommInfo* free_slot = nullptr;

@@ -1,5 +1,4 @@
-// The program's communicators and windows: which ranks of the world they hold. Looked up when they are
-// created, forgotten when they are freed.
+// The program's communicators and windows: which ranks of the world they hold, from creation to freeing.
 #pragma once
 
 #include "world/datatypes.hpp"
@@ -46,8 +45,7 @@ void begin_comm_info(MPI_Group world, AddToRecord add_to_record) noexcept;
 /// Looks it up under a lock, or asks the library, and caches it.
 CommInfo* find_comm_info(MPI_Comm comm, CachedCommInfo& cached) noexcept;
 
-/// Facts about a live communicator; null when the table is full. Cached per thread: a lock alone costs as
-/// much as the rest of the wrapper.
+/// Facts about a live communicator; null when the table is full. Cached per thread, as a lock is expensive.
 [[gnu::always_inline]] inline CommInfo* comm_info(MPI_Comm comm) noexcept {
     const uint64_t handle = number(comm);
     CachedCommInfo& cached = thread_caches.comms[cache_index(comm)];

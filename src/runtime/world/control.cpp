@@ -1,23 +1,16 @@
 #include "world/control.hpp"
 
+#include "base/text.hpp"
+
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cstring>
 #include <string_view>
 #include <unordered_map>
 
 namespace mpiric::world {
-namespace {
 
 constexpr size_t most_bytes = 4096;
-
-bool read_number(std::string_view text, long& number) noexcept {
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    return error == std::errc{} && end == text.data() + text.size();
-}
-
-}  // namespace
 
 const std::unordered_map<std::string, int>& variables() {
     static const std::unordered_map<std::string, int> known = [] {

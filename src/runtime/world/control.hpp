@@ -43,7 +43,6 @@ class Settings {
     bool open(const std::string& variable, const std::string& value) noexcept;
     bool apply() noexcept;
     void restore() noexcept;
-    bool empty() const noexcept { return settings_.empty(); }
 
   private:
     std::vector<Setting> settings_;

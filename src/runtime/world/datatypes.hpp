@@ -1,5 +1,4 @@
-// Sizes of datatypes, cached per thread: asking the library at each call would cost more than the rest of the
-// wrapper.
+// Sizes of datatypes, cached per thread: asking the library at each call would be slow.
 #pragma once
 
 #include "base/element.hpp"
@@ -102,8 +101,7 @@ inline Element element_of(MPI_Datatype type) noexcept {
 
 // How many bytes a call moves, by its counts and types, and where in a file.
 
-/// Bytes of as many elements as the product of the factors. A type of which nothing is sent may be invalid:
-/// its size is not asked for.
+/// Bytes of as many elements as the product of the factors. An unused type may be invalid, and is not asked.
 template <std::integral... Factors>
 [[gnu::always_inline]] inline uint64_t payload(MPI_Datatype type, Factors... factors) noexcept {
     if (((factors <= 0) || ...))

@@ -37,8 +37,7 @@ struct Names {
 void* private_library() noexcept {
     if (found.opened)
         return found.opened;
-    // Names are gathered first: opening a library inside dl_iterate_phdr would wait for the lock that it
-    // holds.
+    // Names are gathered first: inside dl_iterate_phdr dlopen would wait for its lock.
     Names loaded;
     auto gather = [](dl_phdr_info* object, size_t, void* into) {
         Names& all = *static_cast<Names*>(into);

@@ -1,5 +1,4 @@
-// The MPI library of this process: found among what is loaded, never linked. The only caller of PMPI_ for our
-// own needs.
+// The MPI library of this process: found among what is loaded, never linked. The only caller of PMPI_ for us.
 #pragma once
 
 #include MPIRIC_MPI_HEADER
@@ -34,8 +33,7 @@ void* find_linked(const char* symbol) noexcept;
 /// Address of a variable: the program's copy if the linker has made one, else the library's.
 void* find_variable(const char* symbol) noexcept;
 
-/// Whether a loaded MPI library is of the family this build is for. A library of another family must not be
-/// called with our types: handles would be cut.
+/// Whether a loaded MPI library is of the family this build is for. Others must not be called with our types.
 bool family_fits() noexcept;
 
 /// Version text of the library, empty before family_fits().
@@ -63,8 +61,7 @@ struct Library {
 };
 extern constinit Library library;
 
-/// Predefined handles. In some families they are addresses inside the library, so they are asked for, not
-/// linked.
+/// Predefined handles. In some families they are addresses inside the library, so they are looked up.
 struct Handles {
     MPI_Comm comm_world{}, comm_self{}, comm_null{};
     MPI_Win win_null{};

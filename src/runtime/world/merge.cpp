@@ -57,8 +57,7 @@ class Bundle {
 };
 
 /// Waits without keeping the processor from ranks that have not come so far: with many of them on few cores,
-/// each test costs a turn of them all. Pauses grow with the wait: an arrival is noticed late by a sixteenth
-/// of the wait.
+/// each test costs a turn of them all. Pauses grow with the wait, to a sixteenth of it.
 bool completes(MPI_Request& request) noexcept {
     constexpr uint64_t at_once_ns = 50'000, shortest_ns = 20'000, longest_ns = 8'000'000;
     const uint64_t begin = now_ns();

@@ -5,6 +5,8 @@
 #include "world/library.hpp"
 
 #include <cstdint>
+#include <span>
+#include <string>
 #include <string_view>
 
 namespace mpiric::profile {
@@ -36,5 +38,16 @@ MPI_Comm make_merge_comm(Made when) noexcept;
 /// Collective over the world. True when this rank's image is in a complete merged file; otherwise the rank's
 /// own file stays.
 bool merge(Merging& merging) noexcept;
+
+// A run that ends before MPI_Finalize, on all ranks: rank 0 gets the data that it is to write then.
+
+/// Set by who has something to write; null where nobody has.
+struct EarlyEnd {
+    /// Returns the data of this rank; the run goes on meanwhile.
+    std::string (*collect)() noexcept = nullptr;
+    /// Writes the data of all ranks; called on rank 0.
+    void (*write)(std::span<const std::string> of_ranks) noexcept = nullptr;
+};
+inline constinit EarlyEnd early_end;
 
 }  // namespace mpiric::world

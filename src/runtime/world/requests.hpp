@@ -2,7 +2,7 @@
 // start of a persistent one, and those whose starts and completions somebody wants to know.
 #pragma once
 
-#include "base/handle_map.hpp"
+#include "base/handle_bag.hpp"
 #include "world/datatypes.hpp"
 #include "world/library.hpp"
 
@@ -28,7 +28,7 @@ struct WatchedRequests {
 };
 
 struct Requests {
-    HandleMap<Persistent, 4096> persistent;
+    HandleMap<Persistent> persistent;
     WatchedRequests watched;
 };
 inline constinit Requests requests;

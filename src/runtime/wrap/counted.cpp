@@ -4,18 +4,20 @@
 
 namespace mpiric::wrap {
 
-#define MPIRIC_CASE_counted(name, profiling)                                                                 \
+template <Function function, Timing timing, Profiling profiling, class Pointer>
+symbols::Wrapper wrapper_of() noexcept {
+    if constexpr (timing == Timing::counted)
+        return wrapper<Counted<function, Pointer>>(profiling);
+    else
+        return {};
+}
+
+#define MPIRIC_WRAPPER_1(name, timing, profiling)                                                            \
     case Function::name:                                                                                     \
-        return wrapper<Counted<Function::name, decltype(&P##name)>>(Profiling::profiling);
-#define MPIRIC_CASE_always(name, profiling)
-#define MPIRIC_CASE_polled(name, profiling)
-#define MPIRIC_CASE_synchronising(name, profiling)
-#define MPIRIC_CASE_rare(name, profiling)
-#define MPIRIC_CASE_by_hand(name, profiling)
-#define MPIRIC_WRAPPER_1(name, kind, profiling) MPIRIC_CASE_##kind(name, profiling)
-#define MPIRIC_WRAPPER_0(name, kind, profiling)
-#define MPIRIC_FUNCTION(name, family, kind, profiling, communicators, presence)                              \
-    MPIRIC_SELECT(MPIRIC_WRAPPER, name)(name, kind, profiling)
+        return wrapper_of<Function::name, Timing::timing, Profiling::profiling, decltype(&P##name)>();
+#define MPIRIC_WRAPPER_0(name, timing, profiling)
+#define MPIRIC_FUNCTION(name, family, timing, profiling, communicators, presence)                            \
+    MPIRIC_SELECT(MPIRIC_WRAPPER, name)(name, timing, profiling)
 
 symbols::Wrapper counted_wrapper(Function function) noexcept {
     switch (function) {

@@ -1,5 +1,4 @@
-// Blocking receives: only the status has the number of received bytes, so one is supplied where the program
-// ignores it.
+// Blocking receives: only the status has the number of received bytes, so one is supplied.
 #include "record/receives.hpp"
 #include "wrap/intercept.hpp"
 

@@ -1,5 +1,5 @@
 // The beginning and the end of MPI, at which the hooks of the layers are called, and MPI_Pcontrol.
-#include "symbols/readable.hpp"
+#include "symbols/modules.hpp"
 #include "symbols/switchboard.hpp"
 #include "wrap/intercept.hpp"
 
@@ -114,8 +114,7 @@ extern "C" int w_MPI_Abort(MPI_Comm comm, int errorcode) {
 extern "C" int w_MPI_Pcontrol(const int level, ...) {
     va_list arguments;
     va_start(arguments, level);
-    // Whether there is a second argument cannot be known. Reading the place where a pointer would be is
-    // harmless; following it is not.
+    // Whether there is a second argument cannot be known. Reading its place is harmless; following it is not.
     auto* pointer = va_arg(arguments, const char*);
     va_end(arguments);
     Thread& self = thread;

@@ -5,7 +5,6 @@
 #include "profile/context.hpp"
 #include "record/call.hpp"
 #include "steps/armed.hpp"
-#include "steps/ending.hpp"
 #include "symbols/next.hpp"
 #include "world/requests.hpp"
 
@@ -23,9 +22,9 @@ using symbols::next_functions;
 using symbols::NextFunction;
 
 /// When a function reads the clock. A polled one does once in 17 calls: a prime, so that a loop of several
-/// does not keep hitting the same. A synchronising one may wait for the others before it does, when that is
-/// asked for. A rare one always does, and is made small instead of fast.
-enum class Timing : uint8_t { always, polled, synchronising, rare };
+/// does not keep hitting the same. A synchronising one may wait for the others before it does. A rare one
+/// always does, and is small instead of fast. A counted one, or one by hand, does as its wrapper says.
+enum class Timing : uint8_t { always, polled, synchronising, rare, counted, by_hand };
 
 /// One in this many calls of a polled function is timed.
 inline constexpr uint32_t polled_in_turn = 17;
@@ -103,13 +102,10 @@ template <Function function, Timing timing, class Pointer, class Do, class Tell>
         next = reinterpret_cast<Pointer>(following.library);
         caller = self.caller;
     }
-    if (nested(self)) [[unlikely]]
+    if (nested(self) || (!runtime.recording && armed.stage == Stage::off)) [[unlikely]]
         return call_next(next);
-    if (!runtime.recording) [[unlikely]] {
-        if (armed.stage == Stage::off)
-            return call_next(next);
+    if (!runtime.recording) [[unlikely]]
         return mark<function>(self, caller, next, call_next, tell);
-    }
     const Outermost inside(self);
     const bool timed = takes_time<timing>(self);
     uint64_t waited = 0;
@@ -174,30 +170,31 @@ template <Function function, class Pointer, class Do, class Tell>
     return result;
 }
 
-/// The body of cheap local functions: all calls are counted and few are timed. Nested calls matter only where
-/// another tool follows, which goes on by the PMPI_ name.
-template <Function function, class Pointer, class Do>
-[[gnu::always_inline]] inline auto count_local(Do&& call_next) {
-    Thread& self = thread;
+/// Counts a call of a cheap local function and leaves nothing else to do. False for the others: few are
+/// timed, and some come from a tool, a wrapper or one of several threads.
+template <Function function> [[gnu::always_inline]] inline bool counts_at_once() noexcept {
     const NextFunction& following = next_functions[static_cast<uint32_t>(function)];
-    auto* next = reinterpret_cast<Pointer>(following.next);
-    if (self.by_profiling_name) [[unlikely]] {
-        self.by_profiling_name = false;
-        next = reinterpret_cast<Pointer>(following.library);
-    }
-    if (nested(self) || !runtime.recording) [[unlikely]]
-        return call_next(next);
-    profile::Cell* cell = runtime.recorder.local(static_cast<uint32_t>(function));
-    const bool timed = cell && runtime.recorder.count_local(*cell);
-    if (!timed && reinterpret_cast<const void*>(next) == following.library) [[likely]]
-        return call_next(next);
-    const Outermost inside(self);
-    const uint64_t begin = timed ? ticks() : 0;
-    auto result = call_next(next);
-    if (timed)
-        runtime.recorder.time_local(*cell, ticks() - begin);
-    return result;
+    return runtime.recording && thread.is_outside() && following.next == following.library &&
+           runtime.recorder.counts_at_once(static_cast<uint32_t>(function));
 }
+
+/// Such another call, the same for all local functions, and compiled once. Nested calls matter only where
+/// another tool follows, which goes on by the PMPI_ name.
+class LocalCall {
+  public:
+    LocalCall(Function function, const void* frame) noexcept;
+    ~LocalCall();
+    LocalCall(const LocalCall&) = delete;
+    LocalCall& operator=(const LocalCall&) = delete;
+
+    void* next() const noexcept { return next_; }
+
+  private:
+    void* next_;
+    bool is_outermost_ = false;
+    profile::Cell* timed_ = nullptr;
+    uint64_t begin_ = 0;
+};
 
 /// Before a blocking collective: waits for the others apart from the call, when imbalance is asked for.
 inline void arrive(MPI_Comm comm) noexcept {

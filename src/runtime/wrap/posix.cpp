@@ -1,5 +1,4 @@
-// The wrappers of libc's names: they count the program's own input and output, and set the layouts of files
-// that it creates.
+// The wrappers of libc's names: they count its input and output, and set layouts of its files.
 #include "posix/posix.hpp"
 #include "base/thread.hpp"
 #include "files/files.hpp"
@@ -9,7 +8,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdarg>
 #include <cstdio>
 #include <cstring>
 #include <dirent.h>
@@ -30,6 +28,9 @@ template <class Pointer> Pointer real(Posix which) noexcept {
     return reinterpret_cast<Pointer>(next_posix(static_cast<uint32_t>(which)));
 }
 
+/// real() for a name that <cstdio> or <unistd.h> declares.
+#define MPIRIC_REAL(name) reinterpret_cast<decltype(&::name)>(next_posix(uint32_t(Posix::name)))
+
 /// Whether this call is the program's own: reads and writes of MPI and of the runtime are not, nor are calls
 /// of a signal handler that has interrupted code that holds a lock of ours.
 bool counts(Thread& self) noexcept { return runtime.recording && self.locks_held == 0 && !nested(self); }
@@ -48,20 +49,11 @@ template <class Do, class Tell> auto watched(Do&& call, Tell&& tell) {
     return result;
 }
 
-int64_t bytes_of(ssize_t result) noexcept { return int64_t(result); }
-
 /// Whether the last of some bytes, of which there are any, ends a line.
 bool ends_line(const void* from, ssize_t bytes) noexcept {
     return static_cast<const char*>(from)[bytes - 1] == '\n';
 }
 bool ends_line(const char* text) noexcept { return *text && ends_line(text, ssize_t(std::strlen(text))); }
-
-/// The mode behind the flags; garbage, as for libc, when the flags ask for none.
-#define MPIRIC_MODE(last)                                                                                    \
-    va_list arguments;                                                                                       \
-    va_start(arguments, last);                                                                               \
-    const mode_t mode = va_arg(arguments, mode_t);                                                           \
-    va_end(arguments)
 
 template <class Open> int opened(const char* path, int flags, Open&& open) {
     return watched(open, [&](int result, uint64_t took) {
@@ -85,7 +77,6 @@ template <Posix which> int open_at(int directory, const char* path, int flags, .
         return real<int (*)(int, const char*, int, ...)>(which)(directory, path, go_on, mode);
     });
 }
-#undef MPIRIC_MODE
 
 template <Posix which> int create(const char* path, mode_t mode) {
     return opened(path, O_WRONLY | O_CREAT | O_TRUNC, [&] {
@@ -96,9 +87,8 @@ template <Posix which> int create(const char* path, mode_t mode) {
 
 /// A read at the descriptor's own position.
 template <Posix which, class... Arguments> ssize_t read_next(int descriptor, Arguments... arguments) {
-    return watched(
-        [&] { return real<ssize_t (*)(int, Arguments...)>(which)(descriptor, arguments...); },
-        [&](ssize_t got, uint64_t took) { descriptor_read(descriptor, {bytes_of(got), -1, took, false}); });
+    return watched([&] { return real<ssize_t (*)(int, Arguments...)>(which)(descriptor, arguments...); },
+                   [&](ssize_t got, uint64_t took) { descriptor_read(descriptor, {got, -1, took, false}); });
 }
 
 /// A read of `bytes` bytes, or parts, at `offset`.
@@ -106,32 +96,27 @@ template <Posix which, class To, class Size>
 ssize_t read_at(int descriptor, To to, Size bytes, off_t offset) {
     return watched(
         [&] { return real<ssize_t (*)(int, To, Size, off_t)>(which)(descriptor, to, bytes, offset); },
-        [&](ssize_t got, uint64_t took) {
-            descriptor_read(descriptor, {bytes_of(got), offset, took, false});
-        });
+        [&](ssize_t got, uint64_t took) { descriptor_read(descriptor, {got, offset, took, false}); });
 }
 
 template <Posix which, class From, class Size>
 ssize_t write_at(int descriptor, From from, Size bytes, off_t offset) {
     return watched(
         [&] { return real<ssize_t (*)(int, From, Size, off_t)>(which)(descriptor, from, bytes, offset); },
-        [&](ssize_t put, uint64_t took) {
-            descriptor_wrote(descriptor, {bytes_of(put), offset, took, false});
-        });
+        [&](ssize_t put, uint64_t took) { descriptor_wrote(descriptor, {put, offset, took, false}); });
 }
 
 ssize_t w_write(int descriptor, const void* from, size_t bytes) {
-    return watched(
-        [&] { return real<ssize_t (*)(int, const void*, size_t)>(Posix::write)(descriptor, from, bytes); },
-        [&](ssize_t put, uint64_t took) {
-            descriptor_wrote(descriptor, {bytes_of(put), -1, took, false, put > 0 && ends_line(from, put)});
-        });
+    return watched([&] { return MPIRIC_REAL(write)(descriptor, from, bytes); },
+                   [&](ssize_t put, uint64_t took) {
+                       const bool line = put > 0 && ends_line(from, put);
+                       descriptor_wrote(descriptor, {put, -1, took, false, line});
+                   });
 }
 
 ssize_t w_writev(int descriptor, const iovec* parts, int count) {
-    return watched(
-        [&] { return real<ssize_t (*)(int, const iovec*, int)>(Posix::writev)(descriptor, parts, count); },
-        [&](ssize_t put, uint64_t took) { descriptor_wrote(descriptor, {bytes_of(put), -1, took, false}); });
+    return watched([&] { return MPIRIC_REAL(writev)(descriptor, parts, count); },
+                   [&](ssize_t put, uint64_t took) { descriptor_wrote(descriptor, {put, -1, took, false}); });
 }
 
 template <Posix which> off_t seek(int descriptor, off_t offset, int whence) {
@@ -202,15 +187,12 @@ void stream_wrote(FILE* stream, int64_t bytes, uint64_t took, bool line) noexcep
 }
 
 int print(FILE* stream, const char* format, va_list arguments) {
-    return watched(
-        [&] {
-            return real<int (*)(FILE*, const char*, va_list)>(Posix::vfprintf)(stream, format, arguments);
-        },
-        [&](int put, uint64_t took) { stream_wrote(stream, put, took, ends_line(format)); });
+    return watched([&] { return MPIRIC_REAL(vfprintf)(stream, format, arguments); },
+                   [&](int put, uint64_t took) { stream_wrote(stream, put, took, ends_line(format)); });
 }
 
 int w_fflush(FILE* stream) {
-    return watched([&] { return real<int (*)(FILE*)>(Posix::fflush)(stream); },
+    return watched([&] { return MPIRIC_REAL(fflush)(stream); },
                    [&](int, uint64_t took) {
                        if (stream)
                            descriptor_flushed(fileno(stream), took);
@@ -219,32 +201,27 @@ int w_fflush(FILE* stream) {
 
 int w_fclose(FILE* stream) {
     const int descriptor = stream && counts(thread) ? fileno(stream) : -1;
-    return watched([&] { return real<int (*)(FILE*)>(Posix::fclose)(stream); },
+    return watched([&] { return MPIRIC_REAL(fclose)(stream); },
                    [&](int, uint64_t took) { descriptor_closed(descriptor, took); });
 }
 
 size_t w_fread(void* to, size_t size, size_t count, FILE* stream) {
-    return watched(
-        [&] { return real<size_t (*)(void*, size_t, size_t, FILE*)>(Posix::fread)(to, size, count, stream); },
-        [&](size_t got, uint64_t took) {
-            descriptor_read(fileno(stream), {int64_t(got * size), -1, took, true});
-        });
+    return watched([&] { return MPIRIC_REAL(fread)(to, size, count, stream); },
+                   [&](size_t got, uint64_t took) {
+                       descriptor_read(fileno(stream), {int64_t(got * size), -1, took, true});
+                   });
 }
 
 size_t w_fwrite(const void* from, size_t size, size_t count, FILE* stream) {
-    return watched(
-        [&] {
-            return real<size_t (*)(const void*, size_t, size_t, FILE*)>(Posix::fwrite)(from, size, count,
-                                                                                       stream);
-        },
-        [&](size_t put, uint64_t took) {
-            const auto bytes = int64_t(put * size);
-            stream_wrote(stream, bytes, took, bytes > 0 && ends_line(from, bytes));
-        });
+    return watched([&] { return MPIRIC_REAL(fwrite)(from, size, count, stream); },
+                   [&](size_t put, uint64_t took) {
+                       const auto bytes = int64_t(put * size);
+                       stream_wrote(stream, bytes, took, bytes > 0 && ends_line(from, bytes));
+                   });
 }
 
 int w_fputs(const char* text, FILE* stream) {
-    return watched([&] { return real<int (*)(const char*, FILE*)>(Posix::fputs)(text, stream); },
+    return watched([&] { return MPIRIC_REAL(fputs)(text, stream); },
                    [&](int result, uint64_t took) {
                        if (result >= 0)
                            stream_wrote(stream, int64_t(std::strlen(text)), took, ends_line(text));
@@ -252,7 +229,7 @@ int w_fputs(const char* text, FILE* stream) {
 }
 
 int w_puts(const char* text) {
-    return watched([&] { return real<int (*)(const char*)>(Posix::puts)(text); },
+    return watched([&] { return MPIRIC_REAL(puts)(text); },
                    [&](int result, uint64_t took) {
                        if (result >= 0)
                            stream_wrote(stdout, int64_t(std::strlen(text)) + 1, took, true);

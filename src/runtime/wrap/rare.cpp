@@ -1,4 +1,4 @@
-// The part of a call that is the same for all rare functions.
+// The parts of calls that are the same for all rare functions and for all local ones.
 #include "wrap/intercept.hpp"
 
 #include <utility>
@@ -28,6 +28,31 @@ RareCall::RareCall(Function function, void* caller, const void* frame) noexcept
         begin_ = ticks();
     else if (armed.stage == Stage::passed)
         steps::try_to_end();
+}
+
+LocalCall::LocalCall(Function function, const void* frame) noexcept {
+    Thread& self = thread;
+    const NextFunction& following = next_functions[static_cast<uint32_t>(function)];
+    next_ = std::exchange(self.by_profiling_name, false) ? following.library : following.next;
+    if (nested(self) || !runtime.recording)
+        return;
+    profile::Cell* cell = runtime.recorder.local(static_cast<uint32_t>(function));
+    if (cell && runtime.recorder.count_local(*cell))
+        timed_ = cell;
+    is_outermost_ = timed_ || next_ != following.library;
+    if (!is_outermost_)
+        return;
+    self.depth = 1;
+    self.frame = frame;
+    if (timed_)
+        begin_ = ticks();
+}
+
+LocalCall::~LocalCall() {
+    if (timed_)
+        runtime.recorder.time_local(*timed_, ticks() - begin_);
+    if (is_outermost_)
+        thread.depth = 0;
 }
 
 record::RareRecordedCall RareCall::recorded() const noexcept {

@@ -1,49 +1,57 @@
 // The wrappers of all functions but the counted ones, generic and written by hand.
 #include "symbols/function_table.hpp"
-#include "wrap/notes.hpp"
 #include "wrap/wrapper.hpp"
 
+#define MPIRIC_INLINE [[gnu::always_inline]] inline
+
+namespace mpiric::wrap {
+
+struct NothingNoted {
+    template <class... Arguments> MPIRIC_INLINE static void before(const Arguments&...) {}
+    template <class C, class... Arguments> MPIRIC_INLINE static void after(C&, const Arguments&...) {}
+};
+
+/// Statements before a call of a function, and after a successful call.
+template <Function> struct Notes : NothingNoted {};
+
+#include "wrap/notes.inc"
+
+}  // namespace mpiric::wrap
+
 extern "C" {
-#define MPIRIC_DECLARE_by_hand(name) decltype(P##name) w_##name;
-#define MPIRIC_DECLARE_counted(name)
-#define MPIRIC_DECLARE_always(name)
-#define MPIRIC_DECLARE_polled(name)
-#define MPIRIC_DECLARE_synchronising(name)
-#define MPIRIC_DECLARE_rare(name)
-#define MPIRIC_DECLARE_1(name, kind) MPIRIC_DECLARE_##kind(name)
-#define MPIRIC_DECLARE_0(name, kind)
-#define MPIRIC_FUNCTION(name, family, kind, ...) MPIRIC_SELECT(MPIRIC_DECLARE, name)(name, kind)
+#define MPIRIC_DECLARE_1(name) decltype(P##name) w_##name;  // defined where a wrapper is written by hand
+#define MPIRIC_DECLARE_0(name)
+#define MPIRIC_FUNCTION(name, ...) MPIRIC_SELECT(MPIRIC_DECLARE, name)(name)
 #include "symbols/functions.inc"
 #undef MPIRIC_FUNCTION
 }
 
 namespace mpiric {
+namespace wrap {
 
-#define MPIRIC_HAND_program(name)                                                                            \
-    {reinterpret_cast<void*>(&w_##name),                                                                     \
-     reinterpret_cast<void*>(&Profiled<&w_##name, decltype(&P##name)>::call)}
-#define MPIRIC_HAND_library(name) {reinterpret_cast<void*>(&w_##name), nullptr}
-#define MPIRIC_CASE_by_hand(name, profiling)                                                                 \
+template <Function function, Timing timing, Profiling profiling, auto by_hand, class Pointer>
+symbols::Wrapper wrapper_of() noexcept {
+    if constexpr (timing == Timing::by_hand)
+        return wrapper<ByHand<by_hand, Pointer>>(profiling);
+    else if constexpr (timing == Timing::counted)
+        return counted_wrapper(function);
+    else if constexpr (symbols::family_of(function) == symbols::Family::send)
+        return wrapper<Sent<function, Notes, Pointer>>(profiling);
+    else
+        return wrapper<Recorded<function, timing, Notes, Pointer>>(profiling);
+}
+
+}  // namespace wrap
+
+#define MPIRIC_WRAPPER_1(name, timing, profiling)                                                            \
     case Function::name:                                                                                     \
-        return MPIRIC_HAND_##profiling(name);
-#define MPIRIC_CASE_counted(name, profiling)                                                                 \
-    case Function::name:                                                                                     \
-        return counted_wrapper(Function::name);
-#define MPIRIC_CASE_of(timing, name, profiling)                                                              \
-    case Function::name:                                                                                     \
-        return wrapper<Recorded<Function::name, Timing::timing, Notes, decltype(&P##name)>>(                 \
-            Profiling::profiling);
-#define MPIRIC_CASE_always(name, profiling) MPIRIC_CASE_of(always, name, profiling)
-#define MPIRIC_CASE_polled(name, profiling) MPIRIC_CASE_of(polled, name, profiling)
-#define MPIRIC_CASE_synchronising(name, profiling) MPIRIC_CASE_of(synchronising, name, profiling)
-#define MPIRIC_CASE_rare(name, profiling) MPIRIC_CASE_of(rare, name, profiling)
-#define MPIRIC_WRAPPER_1(name, kind, profiling) MPIRIC_CASE_##kind(name, profiling)
-#define MPIRIC_WRAPPER_0(name, kind, profiling)
-#define MPIRIC_FUNCTION(name, family, kind, profiling, communicators, presence)                              \
-    MPIRIC_SELECT(MPIRIC_WRAPPER, name)(name, kind, profiling)
+        return wrap::wrapper_of<Function::name, wrap::Timing::timing, wrap::Profiling::profiling, &w_##name, \
+                                decltype(&P##name)>();
+#define MPIRIC_WRAPPER_0(name, timing, profiling)
+#define MPIRIC_FUNCTION(name, family, timing, profiling, communicators, presence)                            \
+    MPIRIC_SELECT(MPIRIC_WRAPPER, name)(name, timing, profiling)
 
 symbols::Wrapper symbols::wrapper_of(Function function) noexcept {
-    using namespace wrap;
     switch (function) {
 #include "symbols/functions.inc"
     default:

@@ -11,8 +11,7 @@
 
 namespace mpiric::wrap {
 
-/// To be called first where the PMPI_ name leads to the wrapper: a tool above us has called it, or a Fortran
-/// layer for the program.
+/// To be called first where the PMPI_ name leads to the wrapper: a tool or a Fortran layer has called.
 inline void enter_by_profiling_name(void* caller) noexcept {
     thread.by_profiling_name = true;
     thread.caller = caller;
@@ -23,13 +22,22 @@ template <Function function, class Pointer> struct Counted;
 
 template <Function function, class Result, class... Arguments>
 struct Counted<function, Result (*)(Arguments...)> {
+    using Pointer = Result (*)(Arguments...);
+
     static Result by_name(Arguments... arguments) {
-        return count_local<function, Result (*)(Arguments...)>(
-            [&](auto* next) MPIRIC_ALWAYS_INLINE { return next(arguments...); });
+        if (counts_at_once<function>()) [[likely]]
+            return next_of<function, Pointer>()(arguments...);
+        return apart(arguments...);
     }
     static Result by_profiling_name(Arguments... arguments) {
         enter_by_profiling_name(__builtin_return_address(0));
-        return by_name(arguments...);
+        return apart(arguments...);
+    }
+
+  private:
+    [[gnu::noinline]] static Result apart(Arguments... arguments) {
+        const LocalCall local(function, __builtin_frame_address(0));
+        return reinterpret_cast<Pointer>(local.next())(arguments...);
     }
 };
 
@@ -40,26 +48,7 @@ template <Function function, Timing timing, template <Function> class Notes, cla
 struct Recorded<function, timing, Notes, Result (*)(Arguments...)> {
     using Pointer = Result (*)(Arguments...);
 
-    /// A send has a way past its wrapper while marks are armed, as sends are then the most frequent calls: it
-    /// has no frame of its own, and jumps to the wrapper, whose return address is the program's.
-    static Result by_name(Arguments... arguments) {
-        if constexpr (symbols::family_of(function) == symbols::Family::send) {
-            if (counts_ahead<function>(
-                    [&](auto& call) MPIRIC_ALWAYS_INLINE { Notes<function>::after(call, arguments...); }))
-                return next_of<function, Pointer>()(arguments...);
-            return apart(arguments...);
-        } else {
-            return record(arguments...);
-        }
-    }
-    static Result by_profiling_name(Arguments... arguments) {
-        enter_by_profiling_name(__builtin_return_address(0));
-        return by_name(arguments...);
-    }
-
-  private:
-    [[gnu::noinline]] static Result apart(Arguments... arguments) { return record(arguments...); }
-    [[gnu::always_inline]] static Result record(Arguments... arguments) {
+    [[gnu::noinline]] static Result by_name(Arguments... arguments) {
         const auto call_next = [&](auto* next) MPIRIC_ALWAYS_INLINE { return next(arguments...); };
         const auto tell = [&](auto& call)
                               MPIRIC_ALWAYS_INLINE { Notes<function>::after(call, arguments...); };
@@ -68,21 +57,42 @@ struct Recorded<function, timing, Notes, Result (*)(Arguments...)> {
         Notes<function>::before(arguments...);
         return intercept<function, timing, Pointer>(call_next, tell);
     }
+    static Result by_profiling_name(Arguments... arguments) {
+        enter_by_profiling_name(__builtin_return_address(0));
+        return by_name(arguments...);
+    }
 };
 
-/// The wrapper of the PMPI_ name of a function whose wrapper is written by hand.
-template <auto by_name, class Pointer> struct Profiled;
+/// The wrapper of a send, which has a way past the recording one while marks are armed, as sends are then the
+/// most frequent calls: it has no frame, and jumps to that one, whose return address is the program's.
+template <Function function, template <Function> class Notes, class Pointer> struct Sent;
 
-template <auto by_name, class Result, class... Arguments> struct Profiled<by_name, Result (*)(Arguments...)> {
-    static Result call(Arguments... arguments) {
+template <Function function, template <Function> class Notes, class Result, class... Arguments>
+struct Sent<function, Notes, Result (*)(Arguments...)>
+    : Recorded<function, Timing::always, Notes, Result (*)(Arguments...)> {
+    static Result by_name(Arguments... arguments) {
+        if (counts_ahead<function>([&](auto& call)
+                                       MPIRIC_ALWAYS_INLINE { Notes<function>::after(call, arguments...); }))
+            return next_of<function, Result (*)(Arguments...)>()(arguments...);
+        return Sent::Recorded::by_name(arguments...);
+    }
+};
+
+/// The wrappers of a function whose wrapper is written by hand.
+template <auto function, class Pointer> struct ByHand;
+
+template <auto function, class Result, class... Arguments> struct ByHand<function, Result (*)(Arguments...)> {
+    static constexpr auto by_name = function;
+    static Result by_profiling_name(Arguments... arguments) {
         enter_by_profiling_name(__builtin_return_address(0));
         return by_name(arguments...);
     }
 };
 
 /// MPI_Pcontrol.
-template <auto by_name, class Level> struct Profiled<by_name, int (*)(Level, ...)> {
-    static int call(Level level, ...) {
+template <auto function, class Level> struct ByHand<function, int (*)(Level, ...)> {
+    static constexpr auto by_name = function;
+    static int by_profiling_name(Level level, ...) {
         va_list arguments;
         va_start(arguments, level);
         auto* pointer = va_arg(arguments, const char*);
@@ -96,7 +106,7 @@ template <auto by_name, class Level> struct Profiled<by_name, int (*)(Level, ...
 enum class Profiling : uint8_t { program, library };
 
 template <class Functions> symbols::Wrapper wrapper(Profiling profiling) noexcept {
-    return {reinterpret_cast<void*>(&Functions::by_name),
+    return {reinterpret_cast<void*>(+Functions::by_name),
             profiling == Profiling::program ? reinterpret_cast<void*>(&Functions::by_profiling_name)
                                             : nullptr};
 }

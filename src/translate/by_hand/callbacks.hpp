@@ -1,5 +1,4 @@
-// Functions of the program that the library calls: operations, error handlers, generalized requests, data
-// representations.
+// Functions of the program that the library calls: operations, error handlers, requests, representations.
 #pragma once
 
 #include "arguments.hpp"

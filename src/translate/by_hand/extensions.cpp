@@ -1,5 +1,4 @@
-// Extensions that ask what memory the library can send from. The library is asked where it has them; else the
-// answer is no.
+// Extensions that ask what memory the library can send from. A library without them means no.
 
 #include "library.hpp"
 
@@ -14,29 +13,20 @@ template <class Function> Function* extension_of_library(const char* name) {
     return reinterpret_cast<Function*>(symbol_of_library(name));
 }
 
-int ask_library(const char* name) {
-    auto* const ask = extension_of_library<int()>(name);
-    return ask ? ask() : 0;
-}
-
 }  // namespace
 }  // namespace mpiric::translate
 
 extern "C" {
-using mpiric::translate::ask_library;
-
-[[gnu::visibility("default")]] int MPIX_Query_cuda_support(void) {
-    return ask_library("MPIX_Query_cuda_support");
-}
-[[gnu::visibility("default")]] int MPIX_Query_hip_support(void) {
-    return ask_library("MPIX_Query_hip_support");
-}
-[[gnu::visibility("default")]] int MPIX_Query_rocm_support(void) {
-    return ask_library("MPIX_Query_rocm_support");
-}
-[[gnu::visibility("default")]] int MPIX_Query_ze_support(void) {
-    return ask_library("MPIX_Query_ze_support");
-}
+#define MPIRIC_QUERY(name)                                                                                   \
+    [[gnu::visibility("default")]] int name(void) {                                                          \
+        auto* const ask = mpiric::translate::extension_of_library<int()>(#name);                             \
+        return ask ? ask() : 0;                                                                              \
+    }
+MPIRIC_QUERY(MPIX_Query_cuda_support)
+MPIRIC_QUERY(MPIX_Query_hip_support)
+MPIRIC_QUERY(MPIX_Query_rocm_support)
+MPIRIC_QUERY(MPIX_Query_ze_support)
+#undef MPIRIC_QUERY
 /// MPICH's: the kinds of memory are numbers of its own.
 [[gnu::visibility("default")]] int MPIX_GPU_query_support(int kind, int* is_supported) {
     auto* const ask = mpiric::translate::extension_of_library<int(int, int*)>("MPIX_GPU_query_support");

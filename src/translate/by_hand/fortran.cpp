@@ -1,21 +1,13 @@
-// The interface of a Fortran library to the C library under it: MPICH's own names for programs of MPICH's
-// family, and names of our own for the others, so that a library underneath does not call them by mistake.
+// The interface of a Fortran library to the C library under it.
 // clang-format off
 
 #include "arguments.hpp"
-#include "attribute_types.hpp"
-#include "fortran/common_blocks.hpp"
+#include "fortran/shared.hpp"
 
 #include <dlfcn.h>
 #include <link.h>
 #include <string>
 #include <vector>
-
-#if MPIRIC_IS(MPIRIC_PROGRAM) == 1
-#define FOR_FORTRAN(name) MPII_##name
-#else
-#define FOR_FORTRAN(name) mpiric_##name
-#endif
 
 namespace mpiric::translate {
 namespace {
@@ -57,8 +49,7 @@ template <auto get, class Handle> int get_for_fortran(Handle from, int keyval, v
 }
 
 /// Another definition of a function of this library. MPICH calls these functions itself, and under two
-/// stand-ins the dynamic linker leads it to the upper one, which is for the program. Null when no loaded
-/// object has another.
+/// stand-ins the dynamic linker leads it to the upper one, which is for the program. Null when there is none.
 void* other_definition(const char* name) {
     std::vector<std::string> paths;
     dl_iterate_phdr([](dl_phdr_info* object, std::size_t, void* result) {
@@ -105,8 +96,7 @@ ACCESS(Type, Datatype, MPI_Type_get_attr, MPI_Type_set_attr)
 ACCESS(Win, Win, MPI_Win_get_attr, MPI_Win_set_attr)
 #undef ACCESS
 
-/// Of the keyval that this thread has made just before. The functions of a keyval are all of one kind of handle, and all are
-/// kept the same way.
+/// Of the keyval that this thread has made just before. All kinds of handles are kept alike.
 extern "C" [[gnu::visibility("default")]] void FOR_FORTRAN(Keyval_set_proxy)(int, CopyProxy<PComm> copy_proxy, DeleteProxy<PComm> remove_proxy) {
     if (auto* made = static_cast<Callbacks<Comm>*>(last_callbacks)) {
         made->copy_proxy = copy_proxy;

@@ -1,14 +1,205 @@
 // Large counts over a library that has none (Open MPI up to 5): narrowed where they fit into an int, else a
 // larger type is moved or reduced instead. Included behind the translated functions, of which they are calls.
+// clang-format off
 #pragma once
 
 #include "arguments.hpp"
 
+#include <climits>
 #include <compare>
 #include <map>
 #include <mutex>
+#include <vector>
 
 namespace mpiric::translate {
+// Types whose counts do not fit into an int, made of types with counts that do.
+namespace {
+
+constexpr bool fits_int(long long value) { return value >= INT_MIN && value <= INT_MAX; }
+
+/// Types made on the way to another.
+class Parts {
+  public:
+    Parts() = default;
+    ~Parts() {
+        for (PDatatype& part : made_)
+            t_MPI_Type_free(&part);
+    }
+    Parts(const Parts&) = delete;
+    Parts& operator=(const Parts&) = delete;
+    PDatatype add(PDatatype made) { return made_.emplace_back(made); }
+
+  private:
+    std::vector<PDatatype> made_;
+};
+
+constexpr int most = 1 << 30;  // elements of a type in another one
+
+/// A type with these bounds. A type that has them already stays without bound markers.
+int make_bounded(PDatatype type, long low, long high, PDatatype* made) {
+    long begin = 0, extent = 0;
+    t_MPI_Type_get_extent(type, &begin, &extent);
+    return begin == low && extent == high - low ? t_MPI_Type_dup(type, made) : t_MPI_Type_create_resized(type, low, high - low, made);
+}
+
+/// `count` elements of a type, each `stride` bytes behind the one before it.
+int make_spaced(long long count, long stride, PDatatype type, PDatatype* made) {
+    if (fits_int(count))
+        return t_MPI_Type_create_hvector(int(count), 1, stride, type, made);
+    PDatatype part, halves[2];
+    if (const int rc = t_MPI_Type_create_hvector(most, 1, stride, type, &part); rc != 0)
+        return rc;
+    Parts parts;
+    t_MPI_Type_create_hvector(int(count / most), 1, most * stride, parts.add(part), &halves[0]);
+    t_MPI_Type_create_hvector(int(count % most), 1, stride, type, &halves[1]);
+    parts.add(halves[0]), parts.add(halves[1]);
+    const int lengths[] = {1, 1};
+    const long displacements[] = {0, long(count / most) * most * stride};
+    return t_MPI_Type_create_struct(2, lengths, displacements, halves, made);
+}
+
+/// `count` elements of a type, one behind the other.
+int make_repeated(long long count, PDatatype type, PDatatype* made) {
+    long low = 0, extent = 0;
+    if (const int rc = t_MPI_Type_get_extent(type, &low, &extent); rc != 0)
+        return rc;
+    return make_spaced(count, extent, type, made);
+}
+
+/// Elements of a type at a displacement in bytes.
+struct Block {
+    long long length;
+    long displacement;
+    PDatatype type;
+};
+
+/// A type of blocks, padded as a struct is.
+int make_of_blocks(const std::vector<Block>& blocks, PDatatype* made) {
+    std::vector<int> lengths;
+    std::vector<long> displacements;
+    std::vector<PDatatype> types;
+    Parts parts;
+    for (const Block& block : blocks) {
+        PDatatype type = block.type;
+        if (!fits_int(block.length)) {
+            if (const int rc = make_repeated(block.length, block.type, &type); rc != 0)
+                return rc;
+            parts.add(type);
+        }
+        lengths.push_back(fits_int(block.length) ? int(block.length) : 1);
+        displacements.push_back(block.displacement);
+        types.push_back(type);
+    }
+    return t_MPI_Type_create_struct(int(blocks.size()), lengths.data(), displacements.data(), types.data(), made);
+}
+
+/// The same of one type, not padded.
+int make_indexed(const std::vector<Block>& blocks, PDatatype type, PDatatype* made) {
+    long low = 0, extent = 0, begin = LONG_MAX, end = LONG_MIN;
+    if (const int rc = t_MPI_Type_get_extent(type, &low, &extent); rc != 0)
+        return rc;
+    for (const Block& block : blocks)
+        if (block.length > 0) {
+            const long first = block.displacement + low, last = first + long(block.length - 1) * extent;
+            begin = std::min({begin, first, last});
+            end = std::max({end, first + extent, last + extent});
+        }
+    PDatatype padded;
+    if (const int rc = make_of_blocks(blocks, &padded); rc != 0)
+        return rc;
+    Parts parts;
+    parts.add(padded);
+    return begin > end ? t_MPI_Type_dup(padded, made) : make_bounded(padded, begin, end, made);
+}
+
+/// `count` blocks of `length` elements, each `stride` bytes behind the one before it.
+int make_strided(long long count, long long length, long stride, PDatatype type, PDatatype* made) {
+    if (count < 1 || length < 0)  // a negative number is for the library to refuse
+        return t_MPI_Type_contiguous(count < 0 || length < 0 ? -1 : 0, type, made);
+    PDatatype block;
+    if (const int rc = make_repeated(length, type, &block); rc != 0)
+        return rc;
+    Parts parts;
+    return make_spaced(count, stride, parts.add(block), made);
+}
+
+/// The blocks of an array of lengths, or of one length, and displacements in units of `unit` bytes.
+template <class Length>
+std::vector<Block> blocks_of(long long count, Length&& length, const long long* displacements, long unit, PDatatype type) {
+    std::vector<Block> blocks;
+    blocks.reserve(std::size_t(std::max(count, 0LL)));
+    for (long long at = 0; at < count; ++at)
+        blocks.push_back({length(at), long(displacements[at]) * unit, type});
+    return blocks;
+}
+
+constexpr const char* too_many_blocks = "the number of its blocks does not fit into an int";
+
+long extent_of(PDatatype type) {
+    long low = 0, extent = 0;
+    t_MPI_Type_get_extent(type, &low, &extent);
+    return extent;
+}
+
+}  // namespace
+
+static int l_MPI_Type_contiguous_c(long long count, PDatatype type, PDatatype* made) { return make_repeated(count, type, made); }
+static int l_MPI_Type_vector_c(long long count, long long length, long long stride, PDatatype type, PDatatype* made) {
+    return make_strided(count, length, long(stride) * extent_of(type), type, made);
+}
+static int l_MPI_Type_create_hvector_c(long long count, long long length, long long stride, PDatatype type, PDatatype* made) {
+    return make_strided(count, length, long(stride), type, made);
+}
+
+template <Function function, bool in_bytes, class Length>
+static int make_indexed_type(long long count, Length lengths, const long long displacements[], PDatatype type, PDatatype* made) {
+    if (!fits_int(count))
+        return refuse(function, too_many_blocks);
+    const auto length = [&]([[maybe_unused]] long long at) {
+        if constexpr (std::is_pointer_v<Length>)
+            return lengths[at];
+        else
+            return lengths;
+    };
+    return make_indexed(blocks_of(count, length, displacements, in_bytes ? 1 : extent_of(type), type), type, made);
+}
+constexpr auto l_MPI_Type_indexed_c = &make_indexed_type<F_MPI_Type_indexed_c, false, const long long*>;
+constexpr auto l_MPI_Type_create_hindexed_c = &make_indexed_type<F_MPI_Type_create_hindexed_c, true, const long long*>;
+constexpr auto l_MPI_Type_create_indexed_block_c = &make_indexed_type<F_MPI_Type_create_indexed_block_c, false, long long>;
+constexpr auto l_MPI_Type_create_hindexed_block_c = &make_indexed_type<F_MPI_Type_create_hindexed_block_c, true, long long>;
+
+static int l_MPI_Type_create_struct_c(long long count, const long long lengths[], const long long displacements[],
+                                      const PDatatype types[], PDatatype* made) {
+    if (!fits_int(count))
+        return refuse(F_MPI_Type_create_struct_c, too_many_blocks);
+    std::vector<Block> blocks;
+    blocks.reserve(std::size_t(std::max(count, 0LL)));
+    for (long long at = 0; at < count; ++at)
+        blocks.push_back({lengths[at], long(displacements[at]), types[at]});
+    return make_of_blocks(blocks, made);
+}
+
+static int l_MPI_Type_create_subarray_c(int dimensions, const long long sizes[], const long long subsizes[], const long long starts[],
+                                        int order, PDatatype type, PDatatype* made) {
+    Parts parts;
+    PDatatype inner = type, placed;
+    long stride = extent_of(type), start = 0;
+    // Starts at the dimension whose neighbours are neighbours in memory.
+    for (int nth = 0; nth < dimensions; ++nth) {
+        // Order of the spec: C, Fortran.
+        const int at = order == program::order_values[1] ? nth : dimensions - 1 - nth;
+        PDatatype row;
+        if (const int rc = make_strided(subsizes[at], 1, stride, inner, &row); rc != 0)
+            return rc;
+        inner = parts.add(row);
+        start += long(starts[at]) * stride;
+        stride *= long(sizes[at]);
+    }
+    if (const int rc = make_of_blocks({{1, start, inner}}, &placed); rc != 0)
+        return rc;
+    return make_bounded(parts.add(placed), 0, stride, made);
+}
+
 namespace {
 
 /// Numbers as ints.

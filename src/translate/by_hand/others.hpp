@@ -233,8 +233,6 @@ constexpr auto t_MPI_Status_f2f08 = &copy_status, t_MPI_Status_f082f = &copy_sta
 
 namespace {
 
-constexpr bool program_has_numbers = program::representation == program::Representation::number;
-constexpr bool library_has_numbers = library::representation == library::Representation::number;
 // The library's numbers are shifted behind the numbers of predefined handles.
 constexpr int fortran_offset = 4096;
 
@@ -267,10 +265,10 @@ template <class T> int c2f(PHandle<T> handle) {
     if (const int predefined = predefined_number<T>(handle); predefined >= 0)
         return predefined;
     if constexpr (std::is_same_v<T, File>)
-        return program_has_numbers && !handle ? 0 : ask_c2f<T>(in<T>(handle)) + fortran_offset;
-    else if constexpr (program_has_numbers)
+        return program::has_numbers && !handle ? 0 : ask_c2f<T>(in<T>(handle)) + fortran_offset;
+    else if constexpr (program::has_numbers)
         return handle;
-    else if constexpr (library_has_numbers)
+    else if constexpr (library::has_numbers)
         return in<T>(handle);
     else
         return ask_c2f<T>(in<T>(handle)) + fortran_offset;
@@ -281,10 +279,10 @@ template <class T> PHandle<T> f2c(int number) {
         if (number >= 0 && number < fortran_offset)
             return number < 128 ? of_fortran[T::index][number] : nullptr;
     if constexpr (std::is_same_v<T, File>)
-        return program_has_numbers && !number ? nullptr : out<T>(ask_f2c<T>(number - fortran_offset));
-    else if constexpr (program_has_numbers)
+        return program::has_numbers && !number ? nullptr : out<T>(ask_f2c<T>(number - fortran_offset));
+    else if constexpr (program::has_numbers)
         return number;
-    else if constexpr (library_has_numbers)
+    else if constexpr (library::has_numbers)
         return out<T>(number);
     else
         return out<T>(ask_f2c<T>(number - fortran_offset));

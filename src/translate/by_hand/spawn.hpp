@@ -12,8 +12,7 @@
 namespace mpiric::translate {
 namespace {
 
-/// `SETTINGS… COMMAND ARGUMENTS…`: arguments of `env`, with the settings of this process that the children
-/// need.
+/// `SETTINGS… COMMAND ARGUMENTS…`: arguments of `env`, with settings that the children need.
 Argv child_arguments(std::string command, char** arguments) {
     std::vector<std::string> texts;
     for (const char* name : {"LD_PRELOAD", "LD_LIBRARY_PATH", "MPIRIC_TRANSLATE"})

@@ -7,8 +7,7 @@
 namespace mpiric::translate {
 namespace {
 
-/// The object that a variable or an event is bound to: the address of a handle of a class that the library
-/// says.
+/// The object that a variable or an event is bound to: the address of a handle, whose class the library says.
 class BoundObject {
   public:
     BoundObject(int bind, void* given) {

@@ -1,5 +1,4 @@
-// The ABI of MPICH, Intel MPI and MVAPICH (libmpi.so.12): handles are numbers, handles of files are
-// addresses.
+// The ABI of MPICH, Intel MPI and MVAPICH (libmpi.so.12): handles are numbers, files' addresses.
 #pragma once
 
 #include "classes.hpp"
@@ -7,8 +6,7 @@
 
 namespace mpiric::translate::mpich {
 
-enum class Representation { number, pointer };
-inline constexpr auto representation = Representation::number;
+inline constexpr bool has_numbers = true;  ///< handles are numbers, not addresses
 
 template <class T> struct HandleOf {
     using type = int;

@@ -6,8 +6,7 @@
 
 namespace mpiric::translate::openmpi {
 
-enum class Representation { number, pointer };
-inline constexpr auto representation = Representation::pointer;
+inline constexpr bool has_numbers = false;  ///< handles are numbers, not addresses
 
 template <class T> struct HandleOf {
     using type = void*;

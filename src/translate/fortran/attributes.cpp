@@ -3,15 +3,7 @@
 
 #include "fortran/convert.hpp"
 
-#include "attribute_types.hpp"
-
 namespace mpiric::translate {
-
-#if MPIRIC_IS(MPIRIC_PROGRAM) == 1
-#define FOR_FORTRAN(name) MPII_##name
-#else
-#define FOR_FORTRAN(name) mpiric_##name
-#endif
 
 extern "C" {
 int C(MPI_Comm_create_keyval)(void*, void*, int*, void*);

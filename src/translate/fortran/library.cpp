@@ -2,7 +2,6 @@
 // clang-format off
 #include "fortran/convert.hpp"
 
-#include "attribute_types.hpp"
 #include "closures.hpp"
 
 #if MPIRIC_IS(MPIRIC_PROGRAM) != 2

@@ -30,8 +30,7 @@ template <class T> void add_predefined(PHandle<T> program, LHandle<T> library) {
         default:  // MPICH's types of a value and an index
             table.set(number & number_bits, library);
         }
-        // A request and a message of the library are never the same object, but MPICH's nulls are the same
-        // number.
+        // A request and a message of the library are never the same object, but MPICH's nulls are one number.
         table.learn(library, number);
     }
 }

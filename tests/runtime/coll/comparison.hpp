@@ -4,6 +4,7 @@
 
 #include "coll/algorithm.hpp"
 #include "coll/team.hpp"
+#include "workload.hpp"
 
 #include <algorithm>
 #include <cstdio>

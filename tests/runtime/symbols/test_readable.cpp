@@ -1,5 +1,5 @@
 // A pointer that may be anything is read only when it can be.
-#include "symbols/readable.hpp"
+#include "symbols/modules.hpp"
 
 #include <cstring>
 #include <doctest/doctest.h>

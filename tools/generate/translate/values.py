@@ -8,7 +8,7 @@ _ABSENT = "absent"
 
 def integers(family: Family, roles: Roles) -> str:
     """Return arrays of the values of a role; values that a family lacks are marked."""
-    lines = [MARK, "// clang-format off", "#pragma once", "", '#include "absent.hpp"', ""]
+    lines = [MARK, "// clang-format off", "#pragma once", "", '#include "classes.hpp"', ""]
     lines.append(f"namespace mpiric::translate::{family.name} {{")
     for role, names in {**roles.values, **roles.bits}.items():
         constants = (

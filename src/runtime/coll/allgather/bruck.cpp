@@ -1,9 +1,8 @@
 // Bruck, with a radix. Blocks are kept in the order counted from the own rank; in each of ⌈log_k p⌉ rounds a
 // rank gets up to k − 1 runs of the blocks that follow its own, all under way at once. A rotation ends it.
 //
-// Cost: ⌈log_k p⌉ α + (p − 1) mβ and one copy, for any p. Best for short blocks.
-// Bruck et al.: Efficient Algorithms for All-to-All Communications in Multiport Message-Passing Systems. IEEE
-// TPDS 8(11), 1997.
+// Cost: ⌈log_k p⌉ α + (p − 1) mβ and one copy, for any p. Best for short blocks. Bruck et al.: Efficient
+// Algorithms for All-to-All Communications in Multiport Message-Passing Systems. TPDS 1997.
 #include "coll/allgather/stages.hpp"
 #include "coll/suits.hpp"
 

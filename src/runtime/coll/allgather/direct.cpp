@@ -8,18 +8,14 @@
 #include "coll/board.hpp"
 #include "coll/suits.hpp"
 
-#include <cstring>
-
 namespace mpiric::coll::allgather_direct {
 
 int direct_allgather(Board& board, char* data, const Blocks& blocks) noexcept {
-    std::memcpy(board.fill(sizeof data), static_cast<const void*>(&data), sizeof data);
-    board.publish();
+    board.announce(data);
     bool read = true;
     for (int step = 1; step < board.size(); ++step) {
         const int rank = (board.rank() + step) % board.size();
-        char* there = nullptr;
-        std::memcpy(static_cast<void*>(&there), board.look(rank, sizeof there), sizeof there);
+        const char* there = board.announced_by<char*>(rank);
         read &= board.read(rank, there + blocks.begin(rank), data + blocks.begin(rank), blocks.size(rank));
     }
     board.finish();

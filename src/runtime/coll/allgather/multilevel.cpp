@@ -1,7 +1,6 @@
 // Up to the leader of each node, between nodes, and down along NUMA domains and packages. The leader of a
 // node copies its ranks' blocks and shows them all; leaders pass whole nodes' blocks on and show what has
-// come. One rank of each other package, then of each other domain, copies that once and shows its copy to
-// those nearer to it.
+// come. One rank of each other package, then of each other domain, copies that once and shows its copy on.
 //
 // Cost per leader for N nodes and blocks of m bytes: (p − p/N) mβ, and (N − 1) α around a ring or log₂ N α by
 // recursive doubling, for powers of two; in bytes of memory traffic, pm read by each rank, across the border

@@ -1,9 +1,8 @@
 // Recursive doubling. In step k each rank exchanges the blocks it has, 2^k of them in a row, with the one
 // whose number differs in bit k. For powers of two.
 //
-// Cost: log₂ p α + (p − 1) mβ for blocks of m bytes. Best for short and middling blocks.
-// Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH. IJHPCA 19(1),
-// 2005.
+// Cost: log₂ p α + (p − 1) mβ for blocks of m bytes. Best for short and middling blocks. Thakur,
+// Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH. IJHPCA 2005.
 #include "coll/allgather/stages.hpp"
 #include "coll/suits.hpp"
 

@@ -1,6 +1,5 @@
 // Recursive multiplying. As recursive doubling, but in groups of up to k: p is a product of factors, and in
-// the round of factor f a rank exchanges all blocks it has, which are a row, with f − 1 others at once. For p
-// with factors up to k only.
+// the round of factor f a rank exchanges all blocks it has, with f − 1 others at once. For such p only.
 //
 // Cost: α a factor, at best log_k p α, and (p − 1) mβ for blocks of m bytes. Best for short and middling
 // blocks where a rank keeps several messages under way. Chilkuri et al.: Generalized Collective Algorithms

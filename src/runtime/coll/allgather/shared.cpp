@@ -1,8 +1,7 @@
 // Shared memory. Each rank shows its block in its slot and copies everybody else's out.
 //
 // Cost, in bytes of memory traffic per rank: one block written, all others copied. Best for short blocks.
-// Graham, Shipman: MPI Support for Multi-core Architectures: Optimized Shared Memory Collectives. EuroPVM/MPI
-// 2008.
+// Graham, Shipman: MPI Support for Multi-core Architectures. EuroPVM/MPI 2008.
 #include "coll/allgather/stages.hpp"
 #include "coll/board.hpp"
 #include "coll/suits.hpp"
@@ -14,14 +13,9 @@ namespace mpiric::coll {
 int shared_allgather(const Team& team, char* data, const Blocks& blocks, int first) noexcept {
     Board& board = team.board();
     const uint64_t room = board.slot_bytes();
-    uint64_t longest = 0;
-    for (int rank = 0; rank < board.size(); ++rank)
-        longest = std::max(longest, blocks.size(first + rank));
+    const uint64_t longest = blocks.largest(board.size(), first);
     for (uint64_t done = 0; done < longest; done += room) {
-        auto piece = [&](int rank) {
-            const uint64_t size = blocks.size(first + rank);
-            return done < size ? std::min(room, size - done) : 0;
-        };
+        auto piece = [&](int rank) { return blocks.left(first + rank, done, room); };
         if (const uint64_t bytes = piece(board.rank())) {
             std::memcpy(board.fill(bytes), data + blocks.begin(first + board.rank()) + done, bytes);
             board.publish();

@@ -71,8 +71,7 @@ inline uint64_t gathering_scratch(const Workload& workload) noexcept {
                                                         : workload.bytes;
 }
 
-// An allgather of whole nodes' blocks between leaders; algorithms differ in how the ranks of a node share
-// memory.
+// An allgather of whole nodes' blocks between leaders; algorithms differ in how a node shares memory.
 
 /// The row of all blocks, cut by nodes: the ranks of a node follow one another.
 class NodeRow {

@@ -2,14 +2,11 @@
 // the finished slices of the others: one copy each, made by the kernel, in pieces that stay in the cache.
 //
 // Cost, in bytes of memory traffic per rank: (p − 1)/p n read twice. Best for long vectors on one node.
-// Goglin, Moreaud: KNEM: a Generic and Scalable Kernel-Assisted Intra-node MPI Communication Framework. JPDC
-// 73(2), 2013; process_vm_readv(2).
+// Goglin, Moreaud: KNEM: a Generic and Scalable Kernel-Assisted Intra-node MPI Framework. JPDC 2013.
 #include "coll/allreduce/stages.hpp"
 #include "coll/blocks.hpp"
 #include "coll/board.hpp"
 #include "coll/suits.hpp"
-
-#include <cstring>
 
 namespace mpiric::coll::allreduce_direct {
 
@@ -59,12 +56,10 @@ int run(const Arguments& call) {
     const Reduction reduction{call.team, call.receive_type, call.op};
     Board& board = call.team.board();
     const Blocks slices = Blocks::even(uint64_t(call.receive_count), board.size());
-    const Buffers own{static_cast<const char*>(input_of(call)), static_cast<char*>(call.receive)};
-    std::memcpy(board.fill(sizeof own), &own, sizeof own);
-    board.publish();
+    board.announce(Buffers{static_cast<const char*>(input_of(call)), static_cast<char*>(call.receive)});
     std::vector<Buffers> of(static_cast<size_t>(board.size()));
     for (int rank = 0; rank < board.size(); ++rank)
-        std::memcpy(&of[size_t(rank)], board.look(rank, sizeof own), sizeof own);
+        of[size_t(rank)] = board.announced_by<Buffers>(rank);
     int code = reduce_slice(reduction, board, slices, of);
     board.finish();
     board.await_all();

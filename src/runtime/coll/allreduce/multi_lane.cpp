@@ -1,7 +1,6 @@
 // Lanes. Leaders of each node share the work: each reduces its slice of the node's vectors in shared memory,
 // takes it through an allreduce with the leaders of equal position on the other nodes, and shows the result
-// to its node. Two, four or all ranks of a node lead: as many as it takes to use all its network cards, and
-// the more, the smaller the part that each reduces.
+// to its node. Two, four or all ranks of a node lead: as many as it takes to use all its network cards.
 //
 // Cost: 2 log₂ N α + 2 n/L β per lane for N nodes with L leaders. Best for long vectors where one rank alone
 // cannot fill the network. Träff, Hunold: Decomposing MPI Collectives for Exploiting Multi-lane

@@ -1,7 +1,6 @@
 // Within NUMA domains, packages and nodes, between nodes, and within again. Each domain's operands are
 // reduced by its leader, those results by the leader of their package, and so on; the leaders of nodes reduce
-// among themselves; the result goes down the same tree. Long vectors go piece by piece, so that all levels
-// work at once.
+// among themselves; the result goes down the same tree. Long vectors go piece by piece.
 //
 // Cost: for N nodes ⌈log₂ N⌉ (α + nβ + nγ) by recursive doubling, ⌈log₄ N⌉ (α + 3(nβ + nγ)) by recursive
 // multiplying, or 2⌈log₂ N⌉ α + 2nβ by Rabenseifner's algorithm; in bytes of memory traffic, 2n crosses the

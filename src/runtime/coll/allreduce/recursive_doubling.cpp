@@ -1,10 +1,8 @@
 // Recursive doubling. In step k each rank exchanges its partial result with the rank whose number differs in
-// bit k, and both reduce. Ranks beyond the largest power of two hand their operand to a neighbour first and
-// get the result at the end.
+// bit k, and both reduce. Ranks beyond the largest power of two leave their operand to a neighbour.
 //
-// Cost: ⌈log₂ p⌉ (α + nβ + nγ), two messages more for the ranks beyond. Best for short vectors.
-// Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH. IJHPCA 19(1),
-// 2005.
+// Cost: ⌈log₂ p⌉ (α + nβ + nγ), two messages more for the ranks beyond. Best for short vectors. Thakur,
+// Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH. IJHPCA 2005.
 #include "coll/allreduce/stages.hpp"
 
 namespace mpiric::coll {

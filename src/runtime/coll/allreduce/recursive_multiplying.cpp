@@ -22,8 +22,7 @@ int round(const Reduction& reduction, const Group& group, int radix, int step, c
             MPIRIC_TRY(under_way.send(team, data, count, reduction.type(), peer));
         }
     MPIRIC_TRY(under_way.wait());
-    // Digits fall from right to left, so that all ranks of a group reduce in the same order, the order of
-    // ranks.
+    // Digits fall from right to left, so that all ranks of a group reduce in the order of ranks.
     const Elements sum{reduction, count};
     MPIRIC_TRY(sum.error());
     auto operand = [&](int at) { return at == digit ? data : slot(at); };

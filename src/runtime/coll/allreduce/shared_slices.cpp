@@ -2,8 +2,7 @@
 // its slice to all. Inputs are copied once, and so are results.
 //
 // Cost, in bytes of memory traffic per rank: about 2n written and 3n read, whatever p. Best for long vectors
-// on one node. Jain et al.: Framework for Scalable Intra-Node Collective Operations using Shared Memory. SC
-// 2018.
+// on one node. Jain et al.: Scalable Intra-Node Collective Operations using Shared Memory. SC 2018.
 #include "coll/allgather/stages.hpp"
 #include "coll/reduce_scatter/stages.hpp"
 #include "coll/suits.hpp"

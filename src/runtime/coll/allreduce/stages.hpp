@@ -44,8 +44,7 @@ int in_place_of_all(const Arguments& call) {
 inline constexpr int everyone = -1;
 
 /// Of the first 2·(p − p') members, the even ones hand their operand to their right neighbour, which works
-/// for both in a group of p', a power of two; afterwards they get the result, or the only member that wants
-/// it does. Order is kept.
+/// for both in a group of p', a power of two; afterwards those that want it get the result.
 template <class Work>
 int folded(const Reduction& reduction, const Group& group, char* data, MPI_Count count, Work work,
            int wanted_by = everyone) noexcept {
@@ -75,8 +74,7 @@ int folded(const Reduction& reduction, const Group& group, char* data, MPI_Count
     return MPI_SUCCESS;
 }
 
-// An allreduce within nodes, between them, within again; algorithms differ in how the ranks of a node share
-// memory.
+// An allreduce within nodes, between them, within again; algorithms differ in how a node shares memory.
 
 /// An allreduce of the leaders of all nodes, in place.
 using BetweenNodes = int (*)(const Reduction&, const Group&, char*, MPI_Count) noexcept;
@@ -86,8 +84,7 @@ template <bool (*suits)(const Workload&), int radix> bool suits_radix(const Work
     return suits(workload) && multiplies(radix, workload.layout.nodes, workload.commutative);
 }
 
-/// The leader of each node reduces its ranks' vectors, the leaders reduce among themselves, and each shows
-/// the result to its node.
+/// The leader of each node reduces its ranks' vectors, the leaders reduce theirs, and each shows the result.
 template <NodeReduce up, BetweenNodes between, NodeBcast down> int allreduce_nodes(const Arguments& call) {
     const Team& team = call.team;
     const Reduction reduction{call.team, call.receive_type, call.op};

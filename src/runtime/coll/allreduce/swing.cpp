@@ -13,22 +13,14 @@
 
 namespace mpiric::coll::allreduce_swing {
 
-/// Gathers the blocks `which` of `data` into `row`, or puts them back.
-uint64_t gather(const std::vector<int>& which, const Blocks& blocks, const char* data, char* row) noexcept {
+/// Calls `each(begin in data, begin in row, bytes)` for blocks that are gathered in a row; its length.
+template <class Each> uint64_t for_each(const std::vector<int>& which, const Blocks& blocks, Each&& each) {
     uint64_t at = 0;
     for (const int block : which) {
-        std::memcpy(row + at, data + blocks.begin(block), blocks.size(block));
+        each(blocks.begin(block), at, blocks.size(block));
         at += blocks.size(block);
     }
     return at;
-}
-
-void put_back(const std::vector<int>& which, const Blocks& blocks, const char* row, char* data) noexcept {
-    uint64_t at = 0;
-    for (const int block : which) {
-        std::memcpy(data + blocks.begin(block), row + at, blocks.size(block));
-        at += blocks.size(block);
-    }
 }
 
 int swing_allgather(const Team& team, const Group& group, char* data, const Blocks& blocks) noexcept {
@@ -41,12 +33,14 @@ int swing_allgather(const Team& team, const Group& group, char* data, const Bloc
         const int peer = swing.peer(group.rank, step);
         const std::vector<int> mine = swing.from(group.rank, step + 1),
                                peer_blocks = swing.from(peer, step + 1);
-        uint64_t expected = 0;
-        for (const int block : peer_blocks)
-            expected += blocks.size(block);
-        const uint64_t bytes = gather(mine, blocks, data, out.data());
+        const uint64_t bytes = for_each(mine, blocks, [&](uint64_t begin, uint64_t at, uint64_t size) {
+            std::memcpy(out.data() + at, data + begin, size);
+        });
+        const uint64_t expected = for_each(peer_blocks, blocks, [](uint64_t, uint64_t, uint64_t) {});
         MPIRIC_TRY(exchange(team, out.data(), bytes, group[peer], in.data(), expected, group[peer]));
-        put_back(peer_blocks, blocks, in.data(), data);
+        for_each(peer_blocks, blocks, [&](uint64_t begin, uint64_t at, uint64_t size) {
+            std::memcpy(data + begin, in.data() + at, size);
+        });
     }
     return MPI_SUCCESS;
 }

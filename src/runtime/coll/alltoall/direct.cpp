@@ -17,15 +17,12 @@ int run(const Arguments& call) {
     MPIRIC_TRY(rows.begin());
     Board& board = call.team.board();
     const int size = board.size(), me = board.rank();
-    const char* own = rows.out(0);
-    std::memcpy(board.fill(sizeof own), static_cast<const void*>(&own), sizeof own);
-    board.publish();
+    board.announce(rows.out(0));
     std::memcpy(rows.in(me), rows.out(me), rows.block());
     bool read = true;
     for (int step = 1; step < size; ++step) {
         const int from = (me + step) % size;
-        const char* there = nullptr;
-        std::memcpy(static_cast<void*>(&there), board.look(from, sizeof there), sizeof there);
+        const char* there = board.announced_by<const char*>(from);
         read &= board.read(from, there + rows.block() * uint64_t(me), rows.in(from), rows.block());
     }
     board.finish();

@@ -2,8 +2,7 @@
 //
 // Cost: (p − 1)(α + mβ) for cells of m bytes, with one message under way per rank. Best for long cells. In
 // place, pairs swap their cells by MPI_Sendrecv_replace, which takes at most a cell of memory, as libraries
-// do. Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH. IJHPCA
-// 19(1), 2005.
+// do. Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH. IJHPCA 2005.
 #include "coll/alltoall/stages.hpp"
 
 namespace mpiric::coll::alltoall_pairwise {

@@ -1,8 +1,7 @@
 // Shared memory. A slot holds a piece of every cell; each rank copies its own pieces out of all slots.
 //
 // Cost, in bytes of memory traffic per rank: (p − 1) cells written, as many copied. Best for short cells on
-// one node. Graham, Shipman: MPI Support for Multi-core Architectures: Optimized Shared Memory Collectives.
-// EuroPVM/MPI 2008.
+// one node. Graham, Shipman: MPI Support for Multi-core Architectures. EuroPVM/MPI 2008.
 #include "coll/alltoall/stages.hpp"
 #include "coll/board.hpp"
 #include "coll/suits.hpp"

@@ -1,5 +1,4 @@
-// Dissemination. In step s each rank tells those k^s, 2k^s, … (k − 1)k^s further that it has come, and hears
-// from those as far before.
+// Dissemination. In step s each rank tells those k^s, 2k^s, … (k − 1)k^s further that it has come.
 //
 // Cost: ⌈log_k p⌉ α, for any p, with k − 1 messages under way on each rank.
 // Hensgen, Finkel, Manber: Two Algorithms for Barrier Synchronization. IJPP 17(1), 1988; Hoefler et al.: Fast

@@ -1,9 +1,6 @@
-// Within nodes, between them, within again. The ranks of a node meet in shared memory, the leaders by
-// dissemination; then they free their nodes.
+// Within nodes, between them, within again. Ranks of a node meet in shared memory, leaders by dissemination.
 //
-// Cost: ⌈log_k N⌉ α for N nodes, and two cache lines per rank.
-// Karonis et al.: Exploiting Hierarchy in Parallel Computer Networks to Optimize Collective Operation
-// Performance. IPDPS 2000.
+// Cost: ⌈log_k N⌉ α for N nodes, and two cache lines per rank. Karonis et al., IPDPS 2000.
 #include "coll/barrier/stages.hpp"
 #include "coll/board.hpp"
 #include "coll/suits.hpp"

@@ -3,9 +3,8 @@
 // leader releases the ranks that it has waited for.
 //
 // Cost: ⌈log_k N⌉ α for N nodes, and two cache lines per rank, of which two cross the border of each domain
-// and package. Katevenis, Ploumidis, Marazakis: A Framework for Hierarchical Single-Copy MPI Collectives on
-// Multicore Nodes. Cluster 2022; Graham, Shipman: MPI Support for Multi-core Architectures: Optimized Shared
-// Memory Collectives. EuroPVM/MPI 2008.
+// and package. Katevenis, Ploumidis, Marazakis: A Framework for Hierarchical Single-Copy MPI Collectives.
+// Cluster 2022; Graham, Shipman: MPI Support for Multi-core Architectures. EuroPVM/MPI 2008.
 #include "coll/barrier/stages.hpp"
 #include "coll/board.hpp"
 #include "coll/suits.hpp"

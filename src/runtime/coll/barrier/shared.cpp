@@ -1,8 +1,7 @@
 // Shared memory. Each rank says that it has come and looks for all others.
 //
-// Cost: one cache line from each other rank. Best on one node with few ranks.
-// Graham, Shipman: MPI Support for Multi-core Architectures: Optimized Shared Memory Collectives. EuroPVM/MPI
-// 2008.
+// Cost: one cache line from each other rank. Best on one node with few ranks. Graham, Shipman: MPI Support
+// for Multi-core Architectures. EuroPVM/MPI 2008.
 #include "coll/barrier/stages.hpp"
 #include "coll/board.hpp"
 #include "coll/suits.hpp"

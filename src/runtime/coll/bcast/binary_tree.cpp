@@ -1,5 +1,4 @@
-// Pipelined binary tree. Segments travel down a balanced binary tree; each rank passes a segment on to two
-// others while the next comes.
+// Pipelined binary tree. Segments travel down a balanced binary tree; each rank passes them on to two others.
 //
 // Cost: (⌈log₂ p⌉ + n/s)(2α + 2sβ) for segments of s bytes. Best for long messages on many ranks.
 // Pješivac-Grbović et al.: Performance Analysis of MPI Collective Operations. Cluster Computing 10, 2007.

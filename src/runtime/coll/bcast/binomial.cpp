@@ -1,9 +1,7 @@
-// Binomial tree. In step k the ranks that have the message, counted from the root, send it on to the one 2^k
-// further.
+// Binomial tree. In step k the ranks that have the message, counted from the root, send it 2^k further.
 //
-// Cost: ⌈log₂ p⌉ (α + nβ). Best for short messages, and the reference for longer ones.
-// Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH. IJHPCA 19(1),
-// 2005.
+// Cost: ⌈log₂ p⌉ (α + nβ). Best for short messages, and the reference for longer ones. Thakur, Rabenseifner,
+// Gropp: Optimization of Collective Communication Operations in MPICH. IJHPCA 2005.
 #include "coll/bcast/stages.hpp"
 #include "coll/knomial.hpp"
 

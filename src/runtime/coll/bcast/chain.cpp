@@ -1,9 +1,7 @@
-// Pipelined chain. The message travels from rank to rank in segments; each passes a segment on while the next
-// comes.
+// Pipelined chain. The message travels from rank to rank in segments; each passes them on.
 //
-// Cost: (p − 2 + n/s)(α + sβ) for segments of s bytes. Best for long messages on few ranks.
-// Träff, Ripke: Optimal Broadcast for Fully Connected Processor-Node Networks. JPDC 68(7), 2008 (as the
-// base).
+// Cost: (p − 2 + n/s)(α + sβ) for segments of s bytes. Best for long messages on few ranks. Träff, Ripke:
+// Optimal Broadcast for Fully Connected Processor-Node Networks. JPDC 2008.
 #include "coll/bcast/stages.hpp"
 
 namespace mpiric::coll::bcast_chain {

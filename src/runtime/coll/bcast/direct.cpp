@@ -8,21 +8,16 @@
 #include "coll/board.hpp"
 #include "coll/suits.hpp"
 
-#include <cstring>
-
 namespace mpiric::coll::bcast_direct {
 
 int direct_bcast(Board& board, int root, char* data, uint64_t bytes) noexcept {
     if (board.rank() == root) {
-        std::memcpy(board.fill(sizeof data), static_cast<const void*>(&data), sizeof data);
-        board.publish();
+        board.announce(data);
         board.finish();
         board.await_all();
         return MPI_SUCCESS;
     }
-    char* there = nullptr;
-    std::memcpy(static_cast<void*>(&there), board.look(root, sizeof there), sizeof there);
-    const bool read = board.read(root, there, data, bytes);
+    const bool read = board.read(root, board.announced_by<char*>(root), data, bytes);
     board.finish();
     return read ? MPI_SUCCESS : MPI_ERR_OTHER;
 }

@@ -1,17 +1,15 @@
 // Two trees. Even segments travel down one binary tree, odd ones down another in which the inner ranks of the
 // first are leaves: each rank sends about as much as it receives, so the full bandwidth is used.
 //
-// Cost: about 2⌈log₂ p⌉ α + nβ + terms of √(nαβ log p). Best for long messages on many ranks.
-// Sanders, Speck, Träff: Two-tree Algorithms for Full Bandwidth Broadcast, Reduction and Scan. Parallel
-// Computing 35(12), 2009.
+// Cost: about 2⌈log₂ p⌉ α + nβ + terms of √(nαβ log p). Best for long messages on many ranks. Sanders, Speck,
+// Träff: Two-tree Algorithms for Full Bandwidth Broadcast, Reduction and Scan. ParCo 2009.
 #include "coll/bcast/stages.hpp"
 
 #include <bit>
 
 namespace mpiric::coll::bcast_double_tree {
 
-/// In-order binary tree on 1 … count: a number with k trailing zero bits is on level k, so odd ones are
-/// leaves.
+/// In-order binary tree on 1 … count: a number with k trailing zero bits is on level k.
 Neighbours in_order(int relative_rank, int count) noexcept {
     const int level = std::countr_zero(unsigned(relative_rank)), half = 1 << level;
     Neighbours found;

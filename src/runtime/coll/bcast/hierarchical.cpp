@@ -1,11 +1,9 @@
 // Between nodes, then within. One rank of each node takes part in a broadcast between nodes (the root for its
-// own); it then shows the message to its node in shared memory. Long messages go in segments, so that both
-// happen at once.
+// own); it then shows the message to its node in shared memory. Long messages go in segments.
 //
 // Cost: ⌈log₂ N⌉ (α + nβ) for N nodes instead of p ranks (⌈log_k N⌉ α and more nβ with a radix k, best where
 // latency is long), and two copies in memory; each network link carries the message once. Karonis et al.:
-// Exploiting Hierarchy in Parallel Computer Networks to Optimize Collective Operation Performance. IPDPS
-// 2000.
+// Exploiting Hierarchy in Parallel Computer Networks. IPDPS 2000.
 #include "coll/bcast/stages.hpp"
 
 #include "coll/suits.hpp"

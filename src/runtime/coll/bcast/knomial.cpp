@@ -2,8 +2,7 @@
 // ⌈log_k p⌉ rounds, all of them under way at once.
 //
 // Cost: ⌈log_k p⌉ α + (k − 1)⌈log_k p⌉ nβ. Best for short messages where a sender keeps several messages
-// under way. Chilkuri et al., generalised collectives: "Generalized Collective Algorithms for the Exascale
-// Era". CLUSTER 2023.
+// under way. Chilkuri et al.: Generalized Collective Algorithms for the Exascale Era. CLUSTER 2023.
 #include "coll/knomial.hpp"
 #include "coll/bcast/stages.hpp"
 #include "coll/suits.hpp"

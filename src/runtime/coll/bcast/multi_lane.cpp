@@ -1,6 +1,5 @@
 // Lanes. The root shows the message to its node in shared memory; each leader there sends its slice to the
-// leaders of equal position on the other nodes, which show it to theirs. Two, four or all ranks of a node
-// lead.
+// leaders of equal position on the other nodes, which show it to theirs. 2, 4 or all ranks of a node lead.
 //
 // Cost: ⌈log₂ N⌉ (α + n/L β) per lane for N nodes with L leaders by binomial trees, for long slices
 // (⌈log₂ N⌉ + N − 1) α + 2 n/L β by scatter and allgather, 2 log₂ N α for powers of two; and two copies in

@@ -1,7 +1,6 @@
 // Between nodes, then within nodes, packages and NUMA domains. One rank of each node (the root for its own)
 // takes part in a broadcast between nodes and shows the message to its node; one rank of each other package,
-// then of each other domain, copies it once and shows its copy to those nearer to it. Long messages go piece
-// by piece, so that all levels work at once.
+// then of each other domain, copies it once and shows its copy. Long messages go piece by piece.
 //
 // Cost: ⌈log₂ N⌉ (α + nβ) for N nodes (⌈log₄ N⌉ α and more nβ with radix 4; n β + (N − 2 + n/s)(α + sβ) down
 // a chain of nodes); in bytes of memory traffic, n read by each rank, across the border of a domain or

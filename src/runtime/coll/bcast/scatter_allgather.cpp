@@ -2,9 +2,8 @@
 // ring then gives every block to all, or recursive doubling where the ranks are a power of two.
 //
 // Cost: (⌈log₂ p⌉ + p − 1) α + 2 (p − 1)/p nβ around a ring, 2 log₂ p α + 2 (p − 1)/p nβ by doubling. Best
-// for long messages. Barnett et al. (van de Geijn): Interprocessor Collective Communication Library. SHPCC
-// 1994; Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH. IJHPCA
-// 19(1), 2005.
+// for long messages. Barnett et al.: Interprocessor Collective Communication Library. SHPCC 1994; Thakur,
+// Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH. IJHPCA 2005.
 #include "coll/bcast/stages.hpp"
 
 #include "coll/allgather/stages.hpp"

@@ -1,8 +1,7 @@
 // Shared memory. The root shows the message in its slots, piece by piece; all others copy it out meanwhile.
 //
 // Cost, in bytes of memory traffic: n written once, n read by each. Best for short messages on one node.
-// Graham, Shipman: MPI Support for Multi-core Architectures: Optimized Shared Memory Collectives. EuroPVM/MPI
-// 2008.
+// Graham, Shipman: MPI Support for Multi-core Architectures. EuroPVM/MPI 2008.
 #include "coll/bcast/stages.hpp"
 #include "coll/board.hpp"
 #include "coll/suits.hpp"

@@ -1,9 +1,8 @@
 // Binomial tree. In step k the ranks that are still in, counted from the root, hand all blocks they have to
 // the one 2^k before.
 //
-// Cost: ⌈log₂ p⌉ α + (p − 1) mβ for blocks of m bytes. Best for short blocks on many ranks.
-// Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH. IJHPCA 19(1),
-// 2005.
+// Cost: ⌈log₂ p⌉ α + (p − 1) mβ for blocks of m bytes. Best for short blocks on many ranks. Thakur,
+// Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH. IJHPCA 2005.
 #include "coll/gather/stages.hpp"
 #include "coll/knomial.hpp"
 

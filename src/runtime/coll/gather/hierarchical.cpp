@@ -2,8 +2,7 @@
 // memory, which sends the whole node's blocks to the root in one message.
 //
 // Cost: α + (p − L) mβ at the root for N nodes of L ranks, N − 1 messages instead of p − 1; one copy more in
-// memory. Karonis et al.: Exploiting Hierarchy in Parallel Computer Networks to Optimize Collective Operation
-// Performance. IPDPS 2000.
+// memory. Karonis et al.: Exploiting Hierarchy in Parallel Computer Networks. IPDPS 2000.
 #include "coll/gather/stages.hpp"
 #include "coll/suits.hpp"
 

@@ -1,8 +1,7 @@
 // Shared memory. Each rank shows its block in its slots, piece by piece; the root copies them out.
 //
 // Cost, in bytes of memory traffic: one block written by each rank, all read by the root. Best for short
-// blocks on one node. Graham, Shipman: MPI Support for Multi-core Architectures: Optimized Shared Memory
-// Collectives. EuroPVM/MPI 2008.
+// blocks on one node. Graham, Shipman: MPI Support for Multi-core Architectures. EuroPVM/MPI 2008.
 #include "coll/board.hpp"
 #include "coll/gather/stages.hpp"
 #include "coll/suits.hpp"
@@ -16,14 +15,9 @@ namespace {
 int gather_pieces(Board& board, int root, const char* own, char* row, const Blocks& blocks,
                   int first = 0) noexcept {
     const uint64_t room = board.slot_bytes();
-    uint64_t longest = 0;
-    for (int rank = 0; rank < board.size(); ++rank)
-        longest = std::max(longest, blocks.size(first + rank));
+    const uint64_t longest = blocks.largest(board.size(), first);
     for (uint64_t done = 0; done < longest; done += room) {
-        auto piece = [&](int rank) {
-            const uint64_t size = blocks.size(first + rank);
-            return done < size ? std::min(room, size - done) : 0;
-        };
+        auto piece = [&](int rank) { return blocks.left(first + rank, done, room); };
         if (const uint64_t bytes = piece(board.rank()); bytes && board.rank() != root) {
             std::memcpy(board.fill(bytes), own + done, bytes);
             board.publish();

@@ -1,10 +1,8 @@
 // Binomial tree. In step k the ranks that are still in, counted from the root, hand what they have reduced to
-// the one 2^k before. Where the order of operands counts, the tree is rooted at rank 0, which passes the
-// result on.
+// the one 2^k before. Where the order of operands counts, the tree is rooted at rank 0.
 //
-// Cost: ⌈log₂ p⌉ (α + nβ + nγ). Best for short vectors.
-// Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH. IJHPCA 19(1),
-// 2005.
+// Cost: ⌈log₂ p⌉ (α + nβ + nγ). Best for short vectors. Thakur, Rabenseifner, Gropp: Optimization of
+// Collective Communication Operations in MPICH. IJHPCA 2005.
 #include "coll/knomial.hpp"
 #include "coll/reduce/stages.hpp"
 

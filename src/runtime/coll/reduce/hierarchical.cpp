@@ -1,9 +1,8 @@
 // Within nodes, then between them. One rank of each node (the root for its own) reduces its node's vectors in
 // shared memory, and takes part in a binomial tree between nodes.
 //
-// Cost: ⌈log₂ N⌉ (α + nβ + nγ) for N nodes instead of p ranks, and one copy in memory.
-// Karonis et al.: Exploiting Hierarchy in Parallel Computer Networks to Optimize Collective Operation
-// Performance. IPDPS 2000.
+// Cost: ⌈log₂ N⌉ (α + nβ + nγ) for N nodes instead of p ranks, and one copy in memory. Karonis et al.:
+// Exploiting Hierarchy in Parallel Computer Networks. IPDPS 2000.
 #include "coll/reduce/stages.hpp"
 
 #include "coll/suits.hpp"

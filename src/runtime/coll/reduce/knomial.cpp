@@ -1,6 +1,5 @@
 // k-nomial tree. As the binomial tree, but in each of ⌈log_k p⌉ rounds a rank takes the operands of k − 1
-// others, all of them under way at once. Where the order of operands counts, the tree is rooted at rank 0,
-// which passes the result on.
+// others, all of them under way at once. Where the order of operands counts, the tree is rooted at rank 0.
 //
 // Cost: ⌈log_k p⌉ α + (k − 1)⌈log_k p⌉ n (β + γ). Best for short vectors where a rank keeps several messages
 // under way. Chilkuri et al.: Generalized Collective Algorithms for the Exascale Era. CLUSTER 2023.

@@ -1,6 +1,5 @@
 // Lanes. Leaders of each node share the work: each reduces its slice of the node's vectors in shared memory
-// and takes part in a reduction of that slice to the root's node, whose leaders then show theirs to the root.
-// Two, four or all ranks of a node lead.
+// and takes part in a reduction of that slice to the root's node. Two, four or all ranks of a node lead.
 //
 // Cost: 2 log₂ N α + 2 n/L β per lane for N nodes with L leaders. Best for long vectors where one rank alone
 // cannot fill the network. Träff, Hunold: Decomposing MPI Collectives for Exploiting Multi-lane

@@ -1,13 +1,11 @@
 // Within NUMA domains, packages and nodes, then between nodes. The ranks of a domain show their operands to
 // its leader, which shows what it has reduced of them to the leader of its package, and so on up to one rank
-// of each node (the root for its own); those take part in a binomial tree. Long vectors go piece by piece, so
-// that all levels work at once.
+// of each node (the root for its own); those take part in a binomial tree. Long vectors go piece by piece.
 //
 // Cost: ⌈log₂ N⌉ (α + nβ + nγ) for N nodes; in bytes of memory traffic, n written by each rank, and read
 // across the border of a domain or package once for each of them instead of once for each rank. Katevenis,
-// Ploumidis, Marazakis: A Framework for Hierarchical Single-Copy MPI Collectives on Multicore Nodes. Cluster
-// 2022; Graham, Shipman: MPI Support for Multi-core Architectures: Optimized Shared Memory Collectives.
-// EuroPVM/MPI 2008.
+// Ploumidis, Marazakis: A Framework for Hierarchical Single-Copy MPI Collectives. Cluster 2022; Graham,
+// Shipman: MPI Support for Multi-core Architectures. EuroPVM/MPI 2008.
 #include "coll/board.hpp"
 #include "coll/reduce/stages.hpp"
 #include "coll/suits.hpp"

@@ -2,8 +2,7 @@
 // Vectors longer than a slot go piece by piece.
 //
 // Cost, in bytes of memory traffic: n written by each rank, p·n read by the root. Best on one node with few
-// ranks. Graham, Shipman: MPI Support for Multi-core Architectures: Optimized Shared Memory Collectives.
-// EuroPVM/MPI 2008.
+// ranks. Graham, Shipman: MPI Support for Multi-core Architectures. EuroPVM/MPI 2008.
 #include "coll/board.hpp"
 #include "coll/reduce/stages.hpp"
 #include "coll/suits.hpp"

@@ -2,8 +2,7 @@
 // the root copies the slices out.
 //
 // Cost, in bytes of memory traffic: n written and n read by each rank, n more at the root. Best for long
-// vectors on one node. Jain et al.: Framework for Scalable Intra-Node Collective Operations using Shared
-// Memory. SC 2018.
+// vectors on one node. Jain et al.: Scalable Intra-Node Collective Operations using Shared Memory. SC 2018.
 #include "coll/gather/stages.hpp"
 #include "coll/reduce/stages.hpp"
 #include "coll/reduce_scatter/stages.hpp"

@@ -58,8 +58,7 @@ int on_a_copy_of_all(const Arguments& call) {
 
 // A reduction within nodes, then between them; algorithms differ in how the ranks of a node share memory.
 
-/// One rank of each node (the root for its own) reduces its node's vectors by `within`, and takes part in a
-/// binomial tree between nodes.
+/// One rank of each node (the root for its own) reduces its node's vectors by `within`, then in a tree.
 template <NodeReduce within> int reduce_nodes(const Arguments& call) {
     const Team& team = call.team;
     const Reduction reduction{call.team, call.receive_type, call.op};
@@ -78,8 +77,7 @@ template <NodeReduce within> int reduce_nodes(const Arguments& call) {
 
 // A reduction that travels in segments, each rank adding its own to the received ones.
 
-/// All have their operand in `data`, of a dense datatype; segments travel from children to parents. The
-/// operation commutes.
+/// All have their operand in `data`, of a dense datatype; segments travel to parents. The operation commutes.
 inline int reduce_pipeline(const Reduction& reduction, const Neighbours& by, char* data, MPI_Count count,
                            uint64_t segment_bytes) {
     const Team& team = reduction.team();

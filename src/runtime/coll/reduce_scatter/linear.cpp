@@ -1,5 +1,4 @@
-// Linear. Each rank sends every other the block it reduces, all at once, and reduces what comes in the order
-// of ranks.
+// Linear. Each rank sends every other the block it reduces, all at once, and reduces in rank order.
 //
 // Cost: α + (p − 1)/p n (β + γ), for any p: one latency, for p − 1 messages under way on each rank. Best for
 // short vectors where latency is long. Iannello: Efficient Algorithms for the Reduce-Scatter Operation in

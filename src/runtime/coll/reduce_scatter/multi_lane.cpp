@@ -1,7 +1,6 @@
 // Lanes. Leaders of each node are responsible for the blocks of some ranks of each node: the ranks of a node
 // reduce these parts for its leaders in shared memory, each lane reduces and scatters its part between nodes,
-// and leaders show what they end with to their ranks. Two, four or all ranks of a node lead; where all do,
-// each ends with its own block.
+// and leaders show the results to their ranks. Two, four or all ranks of a node lead.
 //
 // Cost: log₂ N α by recursive halving, (N − 1) α around a ring, α when all is sent at once, and
 // (N − 1)/N n/L (β + γ) per lane for N nodes with L leaders. Best for long vectors. Träff, Hunold:

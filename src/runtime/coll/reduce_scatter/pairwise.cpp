@@ -1,9 +1,7 @@
-// Pairwise. In step k each rank sends the one k further its block, and reduces the block that the one k
-// before has for it.
+// Pairwise. In step k each rank sends the one k further its block, and reduces its own from the one k before.
 //
 // Cost: (p − 1) α + (p − 1)/p n (β + γ), for any p. Best for long vectors. Commutative operations only.
-// Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH. IJHPCA 19(1),
-// 2005.
+// Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH. IJHPCA 2005.
 #include "coll/reduce_scatter/stages.hpp"
 
 namespace mpiric::coll::reduce_scatter_pairwise {

@@ -1,10 +1,8 @@
 // Recursive halving. In step k each rank exchanges half of the vector that it still reduces with the rank
-// whose number differs in the highest bit left, and keeps the half that holds its own block. For powers of
-// two.
+// whose number differs in the highest bit left, and keeps the half with its own block. Powers of two only.
 //
-// Cost: log₂ p α + (p − 1)/p n (β + γ). Best for middling and long vectors.
-// Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH. IJHPCA 19(1),
-// 2005.
+// Cost: log₂ p α + (p − 1)/p n (β + γ). Best for middling and long vectors. Thakur, Rabenseifner, Gropp:
+// Optimization of Collective Communication Operations in MPICH. IJHPCA 2005.
 #include "coll/reduce_scatter/stages.hpp"
 
 namespace mpiric::coll {

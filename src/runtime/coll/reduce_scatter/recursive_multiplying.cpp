@@ -9,8 +9,7 @@
 
 namespace mpiric::coll::reduce_scatter_recursive_multiplying {
 
-/// Reduces the vector of this rank, the blocks of `low` … `low` + `members` − 1, to one of `factor` equal
-/// parts of them.
+/// Reduces the vector of this rank, the blocks of `low` … `low` + `members` − 1, to one of `factor` parts.
 int round(const Reduction& reduction, const Group& group, char* data, const Blocks& blocks, int low,
           int members, int factor) {
     const int part = members / factor, digit = (group.rank - low) / part;

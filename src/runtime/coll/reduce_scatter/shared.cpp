@@ -1,5 +1,4 @@
-// Shared memory. A slot holds a piece of every slice; each rank reduces the pieces of its own slice from all
-// slots.
+// Shared memory. A slot holds a piece of every slice; each rank reduces the pieces of its own slice.
 //
 // Cost, in bytes of memory traffic per rank: n written, n read. Best on one node.
 // Jain et al.: Framework for Scalable Intra-Node Collective Operations using Shared Memory. SC 2018.
@@ -24,10 +23,7 @@ int shared_reduce_scatter(const Reduction& reduction, const void* input, void* r
     const uint64_t room = board.slot_bytes() / std::max<uint64_t>(1, parts) / extent;
     for (uint64_t done = 0; done < longest; done += room) {
         const uint64_t most = std::min(room, longest - done), stride = most * extent, whole = stride * parts;
-        auto piece = [&](int slice) {
-            const uint64_t size = slices.size(slice);
-            return done < size ? std::min(most, size - done) : 0;
-        };
+        auto piece = [&](int slice) { return slices.left(slice, done, most); };
         char* part = board.fill(whole);
         // The own slice is needed there only where the order of operands counts.
         for (int slice = 0; slice < ranks; ++slice) {
@@ -58,8 +54,7 @@ namespace reduce_scatter_shared {
 bool suits(const Workload& workload) { return reduces_on_node(workload) && workload.dense; }
 
 /// The slice of this rank goes to the beginning of the receive buffer, as if that were a part of a whole
-/// result. In place too: the overwritten operands have been read, and the rest of the buffer keeps its
-/// contents.
+/// result. In place too: the overwritten operands have been read.
 int run(const Arguments& call) {
     const Reduction reduction{call.team, call.receive_type, call.op};
     const Blocks slices = blocks_of(call);

@@ -80,8 +80,7 @@ class Swing {
 
     int steps() const noexcept { return std::countr_zero(unsigned(size_)); }
 
-    /// Even ranks go (1 − (−2)^(step+1))/3 to the right, odd ones to the left: the distance grows slower than
-    /// 2^step.
+    /// Even ranks go (1 − (−2)^(step+1))/3 to the right, odd ones to the left.
     int peer(int rank, int step) const noexcept {
         int power = -2;
         for (int at = 0; at < step; ++at)

@@ -1,5 +1,4 @@
-// Pipelined chain. The partial result travels from rank to rank in segments, and grows by each rank's
-// operand.
+// Pipelined chain. The partial result travels from rank to rank in segments and grows.
 //
 // Cost: (p − 2 + n/s)(α + sβ + sγ) for segments of s bytes. Best for long vectors on few ranks.
 // Sanders, Träff: Parallel Prefix (Scan) Algorithms for MPI. EuroPVM/MPI 2006.

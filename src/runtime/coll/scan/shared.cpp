@@ -2,8 +2,7 @@
 // their order. Vectors longer than a slot go piece by piece.
 //
 // Cost, in bytes of memory traffic per rank: n written, up to p·n read. Best for short vectors on few ranks
-// of one node. Graham, Shipman: MPI Support for Multi-core Architectures: Optimized Shared Memory
-// Collectives. EuroPVM/MPI 2008.
+// of one node. Graham, Shipman: MPI Support for Multi-core Architectures. EuroPVM/MPI 2008.
 #include "coll/reduce/stages.hpp"
 #include "coll/suits.hpp"
 

@@ -1,9 +1,7 @@
-// Binomial tree. The root hands half of all blocks to the rank half way round, and each rank that has blocks
-// of others goes on in the same way.
+// Binomial tree. The root hands half of all blocks to the rank half way round, which goes on in the same way.
 //
-// Cost: ⌈log₂ p⌉ α + (p − 1)/p · pmβ for blocks of m bytes. Best for short blocks on many ranks.
-// Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH. IJHPCA 19(1),
-// 2005.
+// Cost: ⌈log₂ p⌉ α + (p − 1)/p · pmβ for blocks of m bytes. Best for short blocks on many ranks. Thakur,
+// Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH. IJHPCA 2005.
 #include "coll/knomial.hpp"
 #include "coll/scatter/stages.hpp"
 

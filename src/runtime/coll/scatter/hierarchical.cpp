@@ -1,9 +1,7 @@
-// Nodes last. The root sends each node's blocks in one message to a rank there, which shows them to its node
-// in shared memory.
+// Nodes last. The root sends each node's blocks in one message to a rank there, which shows them to its node.
 //
 // Cost: α + (p − L) mβ at the root for N nodes of L ranks, N − 1 messages instead of p − 1; one copy more in
-// memory. Karonis et al.: Exploiting Hierarchy in Parallel Computer Networks to Optimize Collective Operation
-// Performance. IPDPS 2000.
+// memory. Karonis et al.: Exploiting Hierarchy in Parallel Computer Networks. IPDPS 2000.
 #include "coll/scatter/stages.hpp"
 #include "coll/suits.hpp"
 
@@ -27,8 +25,7 @@ int send_out(const Arguments& call, const char* row, uint64_t block, Requests& s
 int run(const Arguments& call) {
     const Team& team = call.team;
     const bool root = team.rank() == call.root;
-    const uint64_t block = world::size_of(root ? call.send_type : call.receive_type) *
-                           uint64_t(root ? call.send_count : call.receive_count);
+    const uint64_t block = scattered_block_of(call);
     const Group& local = team.local();
     const int speaker = team.node() == team.node_of(call.root) ? team.local_rank(call.root) : 0;
     const bool speaks = local.rank == speaker;

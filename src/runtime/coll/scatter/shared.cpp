@@ -1,8 +1,7 @@
 // Shared memory. The root's slot holds a piece of every block; each rank copies its own out.
 //
 // Cost, in bytes of memory traffic: all blocks written by the root, one copied by each rank. Best for short
-// blocks on one node. Graham, Shipman: MPI Support for Multi-core Architectures: Optimized Shared Memory
-// Collectives. EuroPVM/MPI 2008.
+// blocks on one node. Graham, Shipman: MPI Support for Multi-core Architectures. EuroPVM/MPI 2008.
 #include "coll/board.hpp"
 #include "coll/scatter/stages.hpp"
 #include "coll/suits.hpp"

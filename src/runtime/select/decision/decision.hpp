@@ -58,8 +58,7 @@ Decision look_up(const Basis& basis, const tune::Shape& shape, Explorations& exp
 /// of reduction that must not depend on how many calls were needed to learn others.
 bool serves_at_once(const Basis& basis, int32_t choice, Collective collective) noexcept;
 
-/// Decides what serves a call, on a communicator of that shape. Inline: a decided call is one look at its
-/// entry.
+/// Decides what serves a call, on a communicator of that shape. Inline: often one look at its entry.
 inline Decision decide(const Basis& basis, const tune::Shape& shape, Learned& learned, Entry& entry,
                        const CallTraits& call) {
     if (basis.rules.mode == Collectives::rotate) [[unlikely]]

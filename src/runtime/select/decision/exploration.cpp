@@ -47,12 +47,10 @@ void split(std::vector<SizeRange>& into, const SizeRange& whole, const Explorati
 }
 
 // Cost of a dispatched call of another candidate before it begins, above the cost of one of the library's:
-// some 500 instructions (benchmarks/collective_cost.py), and cache misses on data that the program has not
-// touched since.
+// some 500 instructions (benchmarks/collective_cost.py), and cache misses.
 constexpr uint64_t dispatch_ns = 100;
 
-// Agreements in a row for which some rank has calls under way: then the program does not wait for them, and
-// there is little to win.
+// Agreements in a row for which some rank has calls under way: then there is little to win.
 constexpr uint32_t most_postponed = 32;
 
 enum Sum : uint8_t { inside, between, agreeing, missing_rendezvous, composed, under_way };

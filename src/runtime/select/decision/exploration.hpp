@@ -1,5 +1,4 @@
-// The choice for one (collective, size class), as calls look it up, and its exploration: how the choices for
-// ranges of sizes are learned.
+// The choice for one (collective, size class), as calls look it up, and its exploration: how it is learned.
 #pragma once
 
 #include "base/collective.hpp"
@@ -132,8 +131,7 @@ void end_with(Entry& entry, Exploration& exploration, int32_t choice);
 /// Values of which the ranks take the largest at the end of a block.
 using BlockSums = std::array<uint64_t, 6>;
 
-/// Notes a measured call before it is made. `composed`: other ranks may describe its data by another
-/// datatype.
+/// Notes a measured call before it is made. `composed`: other ranks may use another datatype.
 void note_measured(Exploration& exploration, uint64_t bytes, bool composed) noexcept;
 
 /// Adds the time of a blocking call.
@@ -144,8 +142,7 @@ BlockSums sums_of(const Exploration& exploration) noexcept;
 /// Ends a block with the largest sums of all ranks, and the exploration when the learner has decided.
 void end_block(Entry& entry, Exploration& exploration, const BlockSums& largest);
 
-/// Ends a block of calls that do not block; false where some rank still has calls under way, and the ranks
-/// have to agree once more.
+/// Ends a block of calls that do not block; false where some rank has calls under way: to be repeated.
 bool end_started_block(Entry& entry, Exploration& exploration, const BlockSums& largest);
 
 /// Publishes in the entry the choice for all its sizes, or for one range.

@@ -1,11 +1,12 @@
-#include "coll/algorithm.hpp"
+// Workload of a call, from its arguments.
+#pragma once
 
+#include "coll/algorithm.hpp"
 #include "coll/datatype.hpp"
 
 namespace mpiric::coll {
-namespace {
 
-MPI_Count total(const Counts& counts, int ranks) noexcept {
+inline MPI_Count total(const Counts& counts, int ranks) noexcept {
     MPI_Count sum = 0;
     for (int rank = 0; rank < ranks; ++rank)
         sum += counts[rank];
@@ -13,8 +14,8 @@ MPI_Count total(const Counts& counts, int ranks) noexcept {
 }
 
 /// Adds what only reductions have.
-void describe_reduction(Workload& workload, MPI_Count count, MPI_Count whole,
-                        const Arguments& call) noexcept {
+inline void describe_reduction(Workload& workload, MPI_Count count, MPI_Count whole,
+                               const Arguments& call) noexcept {
     const Geometry type = geometry_of(call.receive_type);
     int commutes = 0;
     workload.commutative = world::library.Op_commutative(call.op, &commutes) == MPI_SUCCESS && commutes;
@@ -24,13 +25,11 @@ void describe_reduction(Workload& workload, MPI_Count count, MPI_Count whole,
     workload.span = span_of(type, count);
 }
 
-uint64_t bytes_of(MPI_Count count, MPI_Datatype type) noexcept {
+inline uint64_t bytes_of(MPI_Count count, MPI_Datatype type) noexcept {
     return uint64_t(count) * world::size_of(type);
 }
 
-}  // namespace
-
-Workload workload_of(Collective collective, const Arguments& call) noexcept {
+inline Workload workload_of(Collective collective, const Arguments& call) noexcept {
     Workload workload;
     workload.collective = collective;
     workload.layout = call.team.layout();

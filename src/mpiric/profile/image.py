@@ -21,6 +21,7 @@ from mpiric.model.record import (
     TrafficKind,
 )
 from mpiric.profile import image_head, layout
+from mpiric.profile.calls import read_call
 from mpiric.profile.image_head import ImageHead
 from mpiric.profile.pace import read_pace
 
@@ -72,7 +73,7 @@ def read_head(image: memoryview) -> ImageHead:
     return ImageHead(
         version, size, rank, world, state, level, job, unix, begin_ticks, begin_ns, latest_ticks, latest_ns,
         (receives[0], receives[1], receives[2], receives[3]), receives[4] if version > 1 else 0,
-        tuple(receives[5:]), tables,
+        tuple(receives[5:15]), tuple(receives[15:]), tables,
     )  # fmt: skip
 
 
@@ -86,7 +87,7 @@ def _usage(head: ImageHead) -> dict[str, str]:
     return {name: str(value) for name, value in values if value != image_head.UNKNOWN}
 
 
-def _tick_s(head: ImageHead) -> float:
+def tick_s(head: ImageHead) -> float:
     """Return the seconds per tick by the two clock pairs; 0 for a rank that died before the second pair."""
     ticks, nanoseconds = head.latest_ticks - head.begin_ticks, head.latest_ns - head.begin_ns
     return nanoseconds / ticks / 1e9 if ticks > 0 and nanoseconds > 0 else 0.0
@@ -207,11 +208,12 @@ def _pace(
 def read_image(image: memoryview, names: Names) -> RankRecord:
     """Read the record of a rank from its image."""
     head = read_head(image)
-    tick = _tick_s(head)
+    tick = tick_s(head)
     timeline = _timeline(image, head, tick)
     # A rank that died has no final clock reading.
     rows = tuple(_communicators(image, head))
     reached_s = _reached_s(timeline) if _STATES[head.state] is RankState.RUNNING else 0.0
+    call, left_unix_s, polls = read_call(image, head, names, tick)
     return RankRecord(
         rank=head.world_rank,
         state=_STATES[head.state],
@@ -233,6 +235,9 @@ def read_image(image: memoryview, names: Names) -> RankRecord:
         facts=_usage(head) | _facts(image, head),
         lost={name: lost for name, (_, _, lost) in head.sections.items() if lost},
         pace=tuple(_pace(image, head, names, rows, tick)),
+        call=call if _STATES[head.state] is RankState.RUNNING else None,
+        left_unix_s=left_unix_s,
+        polls=polls,
     )
 
 

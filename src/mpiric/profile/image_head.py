@@ -42,4 +42,5 @@ class ImageHead:
     receives: tuple[int, int, int, int]
     span_ticks: int
     usage: tuple[int, ...]  # values of `USAGE`; empty in version 1, where they are facts
+    latest: tuple[int, ...]  # left_ticks, polled_ticks and polled; empty before version 6
     sections: dict[str, tuple[int, int, int]]  # section → (offset, entries, lost entries)

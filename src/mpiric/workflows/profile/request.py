@@ -13,6 +13,7 @@ from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, NoRoomError
 from mpiric.model.mpi_library import AbiFamily
 from mpiric.profile import layout
+from mpiric.profile.ended import ENDED
 from mpiric.tuning.store import Lock
 from mpiric.workflows.profile.load import DATA
 from mpiric.workflows.profile.report import PAGE
@@ -23,6 +24,7 @@ _OF_RECORDS = {
     "rank-*.part": (layout.IMAGE_MAGIC, bytes(len(layout.IMAGE_MAGIC)), b""),
     "merging.*": (layout.RECORD_MAGIC, bytes(len(layout.RECORD_MAGIC)), b""),
     "hints.[0-9]*": (b"file ", b""),
+    ENDED: (b'{\n "unix_s": ',),
     PAGE: (b"<!doctype html>",),
     DATA: (b'{\n "command": ',),
 }

@@ -219,7 +219,7 @@ class Recorder {
     static constexpr uint32_t cell_capacity = 4096, communicator_capacity = 1024, region_capacity = 64;
     static constexpr uint32_t function_capacity = 1024;
     static constexpr uint32_t file_capacity = 800, site_capacity = 1024, facts_capacity = 16384;
-    static constexpr uint32_t call_capacity = 64, datatype_capacity = 64;
+    static constexpr uint32_t call_capacity = 16, datatype_capacity = 64;
     static inline thread_local constinit Call call_of_another_thread{};
 
     uint64_t key_of(uint32_t function, uint32_t communicator, uint64_t bytes) const noexcept {

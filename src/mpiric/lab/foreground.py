@@ -21,6 +21,7 @@ class Foreground:
     output_tap: OutputTap | None = None  # copy of the output of its single run
     error_tap: OutputTap | None = None  # copy of its error output
     after_ended_run: Callable[[], None] = lambda: None  # called if a run failed or was ended
+    before_end: Callable[[], None] = lambda: None  # called before a run is ended at its limit
 
     def measure(self, run: Run) -> Trial:
         """Make a run. Raises NotFoundError if it cannot be started.
@@ -31,7 +32,13 @@ class Foreground:
         probe = run.probe if isinstance(run.probe, Probe) else Probe()
         launch = self.render(run.configuration, probe.spelling())
         ran = run_in_foreground(
-            launch, self.environment, self.output, run.limit_s, self.output_tap, self.error_tap
+            launch,
+            self.environment,
+            self.output,
+            run.limit_s,
+            self.output_tap,
+            self.error_tap,
+            self.before_end,
         )
         outcome = Outcome.FAILED if ran.status else Outcome.OK
         if ran.was_ended or ran.was_asked_to_end:

@@ -272,6 +272,7 @@ class Profile:
 
 
 SHORT_S = 0.1  # a shorter run has no reliable shares and rates
+MISSING_PARTICIPANT = "missing-participant"  # id of the finding on a rank for which others wait
 TIME_OUTSIDE = "time-outside-mpi"  # id of the finding on time before MPI_Init and after MPI_Finalize
 PER_STEP = "time per step"  # quantity: seconds between two calls that count the program's steps
 

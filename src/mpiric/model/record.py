@@ -170,6 +170,38 @@ class Timeline:
 
 
 @dataclass(frozen=True, slots=True)
+class OpenCall:
+    """MPI call that has not returned, or that has started a request; ranks are ranks in its communicator."""
+
+    function: str
+    entered_unix_s: float
+    address: int  # return address, as mapped
+    communicator: int | None = None  # position in RankRecord.communicators
+    peer: int | None = None  # destination, source, target or root
+    source: int | None = None  # rank that a send-receive receives from
+    tag: int | None = None
+    count: int | None = None
+    bytes: int | None = None  # None if the size of the datatype is unknown
+    requests: int = 0  # number of requests that it waits for
+    started: "tuple[OpenCall, ...]" = ()  # calls that have started these requests, as far as they are known
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessState:
+    """State of a rank's process when its run was ended, observed from outside."""
+
+    state: str  # state of its first thread, as in /proc/PID/stat: R, S, D, T, …
+    system_call: str = ""  # system call that it is in
+    file: str = ""  # file that this call reads or writes
+    place: str = ""  # position in the program, or return address of its MPI call: module+0xoffset
+
+    @property
+    def reads_standard_input(self) -> bool:
+        """Return whether it waits for standard input."""
+        return self.system_call in ("read", "readv") and self.file.startswith("standard input")
+
+
+@dataclass(frozen=True, slots=True)
 class RankRecord:
     """Record of one rank."""
 
@@ -190,6 +222,10 @@ class RankRecord:
     facts: Mapping[str, str]
     lost: Mapping[str, int]  # number of events that did not fit, per table
     pace: tuple[KeyPace, ...] = ()  # merged records contain times of rank 0 only; empty before version 3
+    call: OpenCall | None = None  # MPI call that the rank is in; None before version 6
+    left_unix_s: float = 0.0  # end of its latest MPI call, without polling calls; 0: unknown
+    polls: str = ""  # polling function that it has called since
+    process: ProcessState | None = None  # None if it was not observed
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +235,7 @@ class Record:
     world_size: int
     function_classes: Mapping[str, str]  # {"MPI_Send": "send", …}
     ranks: tuple[RankRecord, ...]  # ranks that left data, in ascending order
+    ended_unix_s: float = 0.0  # time when the run was ended from outside; 0 if it was not
 
     @property
     def missing(self) -> tuple[int, ...]:

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from struct import Struct
 from typing import Any
 
-from mpiric.model.dataclass import dataclass
 from mpiric.model.pace import KeyPace
 from mpiric.model.record import (
     CallCell,
@@ -22,6 +21,7 @@ from mpiric.model.record import (
     TrafficKind,
 )
 from mpiric.profile import layout
+from mpiric.profile.calls import ImageHead, read_call
 from mpiric.profile.pace import read_pace
 
 # Names of the usage numbers of the head: facts in version 1, numbers since; the allocator's are facts before
@@ -43,28 +43,6 @@ UNKNOWN = (1 << 64) - 1
 # Upper limits: larger numbers mean damage and must not be allocated.
 MOST_RANKS = 1 << 24
 MOST_IMAGE_BYTES, MOST_NAMES_BYTES = 1 << 24, 1 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class ImageHead:
-    """Head of an image."""
-
-    version: int
-    bytes: int
-    world_rank: int
-    world_size: int
-    state: int
-    thread_level: int
-    job: int
-    begin_unix_ns: int
-    begin_ticks: int
-    begin_ns: int
-    latest_ticks: int
-    latest_ns: int
-    receives: tuple[int, int, int, int]
-    span_ticks: int
-    usage: tuple[int, ...]  # values of `USAGE`; empty in version 1, where they are facts
-    sections: dict[str, tuple[int, int, int]]  # section → (offset, entries, lost entries)
 
 
 _STATES = {1: RankState.RUNNING, 2: RankState.FINALIZED, 3: RankState.STOPPED, 4: RankState.ABORTED}
@@ -115,7 +93,7 @@ def read_head(image: memoryview) -> ImageHead:
     return ImageHead(
         version, size, rank, world, state, level, job, unix, begin_ticks, begin_ns, latest_ticks, latest_ns,
         (receives[0], receives[1], receives[2], receives[3]), receives[4] if version > 1 else 0,
-        tuple(receives[5:]), tables,
+        tuple(receives[5:15]), tuple(receives[15:]), tables,
     )  # fmt: skip
 
 
@@ -129,7 +107,7 @@ def _usage(head: ImageHead) -> dict[str, str]:
     return {name: str(value) for name, value in values if value != UNKNOWN}
 
 
-def _tick_s(head: ImageHead) -> float:
+def tick_s(head: ImageHead) -> float:
     """Return the seconds per tick by the two clock pairs; 0 for a rank that died before the second pair."""
     ticks, nanoseconds = head.latest_ticks - head.begin_ticks, head.latest_ns - head.begin_ns
     return nanoseconds / ticks / 1e9 if ticks > 0 and nanoseconds > 0 else 0.0
@@ -250,11 +228,12 @@ def _pace(
 def read_image(image: memoryview, names: Names) -> RankRecord:
     """Read the record of a rank from its image."""
     head = read_head(image)
-    tick = _tick_s(head)
+    tick = tick_s(head)
     timeline = _timeline(image, head, tick)
     # A rank that died has no final clock reading.
     rows = tuple(_communicators(image, head))
     reached_s = _reached_s(timeline) if _STATES[head.state] is RankState.RUNNING else 0.0
+    call, left_unix_s, polls = read_call(image, head, names, tick)
     return RankRecord(
         rank=head.world_rank,
         state=_STATES[head.state],
@@ -276,6 +255,9 @@ def read_image(image: memoryview, names: Names) -> RankRecord:
         facts=_usage(head) | _facts(image, head),
         lost={name: lost for name, (_, _, lost) in head.sections.items() if lost},
         pace=tuple(_pace(image, head, names, rows, tick)),
+        call=call if _STATES[head.state] is RankState.RUNNING else None,
+        left_unix_s=left_unix_s,
+        polls=polls,
     )
 
 

@@ -6,7 +6,7 @@ from struct import Struct
 
 from mpiric.model.dataclass import dataclass
 
-VERSION = 5  # version that the runtime writes; see `LAYOUTS` for readers
+VERSION = 6  # version that the runtime writes; see `LAYOUTS` for readers
 START = Struct("<8sI")  # start of an image: magic and version
 IMAGE_MAGIC = b"MPIRICI\n"
 RECORD_MAGIC = b"MPIRICR\n"
@@ -18,6 +18,9 @@ PACE_TIME_COUNT = 64
 SECTION_ENTRY = Struct("<Q4I")
 CELL = Struct("<8Q32I")
 COMMUNICATOR = Struct("<QI3iI36s")
+CALL = Struct("<6Q2I2i")
+HANDLE = Struct("<Q")
+DATATYPE = Struct("<2Q")
 PEER = Struct("<iI2Q")
 REGION = Struct("<3Q40s")
 FILE = Struct("<14Q2I128s")
@@ -49,5 +52,6 @@ LAYOUTS = {
     3: Layout(Struct("<8s2IQ2i2I18Q"), {"cells": 192, "communicators": 64, "peers": 24, "regions": 64, "files": 248, "sites": 48, "names": 1, "facts": 1, "spans": 48, "pace": 40, "pace_times": 512}),
     4: Layout(Struct("<8s2IQ2i2I18Q"), {"cells": 192, "communicators": 64, "peers": 24, "regions": 64, "files": 248, "sites": 48, "names": 1, "facts": 1, "spans": 48, "pace": 40, "pace_times": 512, "file_details": 96}),
     5: Layout(Struct("<8s2IQ2i2I21Q"), {"cells": 192, "communicators": 64, "peers": 24, "regions": 64, "files": 248, "sites": 48, "names": 1, "facts": 1, "spans": 48, "pace": 40, "pace_times": 512, "file_details": 96}),
+    6: Layout(Struct("<8s2IQ2i2I24Q"), {"cells": 192, "communicators": 64, "peers": 24, "regions": 64, "files": 248, "sites": 48, "names": 1, "facts": 1, "spans": 48, "pace": 40, "pace_times": 512, "file_details": 96, "calls": 64, "handles": 8, "datatypes": 16}),
 }
 # fmt: on

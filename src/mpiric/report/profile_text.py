@@ -10,7 +10,7 @@ from rich.text import Text
 
 from mpiric.model.amount import seconds, share, size
 from mpiric.model.errors import Finding
-from mpiric.model.profile import TIME_OUTSIDE, Advice, Profile
+from mpiric.model.profile import MISSING_PARTICIPANT, TIME_OUTSIDE, Advice, Profile
 from mpiric.report._pages import count, effects_in_words, expectation, library, on_huge_pages
 from mpiric.report.profile_html import charts_library
 
@@ -83,7 +83,7 @@ def diagnosis(profile: Profile) -> str:
     if profile.advice and profile.advice[0].explains_run:
         return f"{profile.advice[0].finding.says}."
     e = profile.efficiencies
-    if profile.advice and profile.advice[0].finding.id == TIME_OUTSIDE:
+    if profile.advice and profile.advice[0].finding.id in (MISSING_PARTICIPANT, TIME_OUTSIDE):
         return profile.advice[0].finding.says
     if (start_up := start_up_share(profile)) >= max(1.0 - _HEALTHY, (1.0 - start_up) * (1.0 - e.parallel)):
         return (

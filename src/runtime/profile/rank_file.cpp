@@ -40,6 +40,9 @@ void Recorder::lay_out(const Beginning& beginning) noexcept {
         {0, sizeof(Pace), PaceTable::capacity, 0, 0},
         {0, sizeof(PaceTimes), PaceTable::capacity, 0, 0},
         {0, sizeof(FileDetail), file_capacity, 0, 0},
+        {0, sizeof(Call), call_capacity, call_capacity, 0},
+        {0, sizeof(Handle), communicator_capacity, 0, 0},
+        {0, sizeof(Datatype), datatype_capacity, datatype_capacity, 0},
     };
     uint64_t offset = sizeof(Image);
     for (uint32_t at = 0; at < section_count; ++at) {
@@ -76,6 +79,8 @@ bool Recorder::open(const Beginning& beginning, const char*& reason) noexcept {
     image_ = static_cast<Image*>(at);
     *image_ = plan_;
     cells_ = entries<Cell>(Section::cells);
+    call_ = entries<Call>(Section::calls);
+    last_call_ = call_ + call_capacity - 1;
     many_threads_ = beginning.many_threads;
     remembers_latest_ = !many_threads_ && !beginning.with_call_sites;
     no_cell_.key = UINT64_MAX;
@@ -128,7 +133,9 @@ void Recorder::fact(const char* key, uint64_t value) noexcept {
 }
 
 bool Recorder::merged(Section kind) const noexcept {
-    return kind != Section::names && (kind != Section::pace_times || image_->world_rank == 0);
+    if (kind == Section::pace_times)
+        return image_->world_rank == 0;
+    return kind != Section::names && kind < Section::calls;
 }
 
 size_t Recorder::compact_bytes() const noexcept {

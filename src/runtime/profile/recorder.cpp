@@ -114,7 +114,7 @@ void Recorder::other_traffic(Traffic kind, int world_rank, uint64_t bytes) noexc
     peer.bytes += bytes;
 }
 
-uint32_t Recorder::add_communicator(const Communicator& row) noexcept {
+uint32_t Recorder::add_communicator(const Communicator& row, uint64_t handle) noexcept {
     const Held held(lock_, many_threads_);
     SectionEntry& entry = section(Section::communicators);
     Communicator* rows = entries<Communicator>(Section::communicators);
@@ -124,6 +124,8 @@ uint32_t Recorder::add_communicator(const Communicator& row) noexcept {
         return entry.capacity - 1;
     }
     rows[entry.used] = row;
+    entries<Handle>(Section::handles)[entry.used] = {handle};
+    section(Section::handles).used = entry.used + 1;
     rows[entry.used].ordinal =
         static_cast<uint32_t>(std::count_if(rows, rows + entry.used, [&](const Communicator& other) {
             return other.members == row.members && other.flags == row.flags;

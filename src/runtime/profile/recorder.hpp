@@ -134,9 +134,40 @@ class Recorder {
         peer->bytes += bytes;
     }
 
+    /// Room for a call that this thread enters. The record shows the calls of the thread that has begun it,
+    /// or of all threads where one at a time calls MPI.
+    [[gnu::always_inline]] Call& entered() noexcept {
+        if (many_threads_ && !pthread_equal(pthread_self(), owner_)) [[unlikely]]
+            return call_of_another_thread;
+        return *call_;
+    }
+    [[gnu::always_inline]] void returned(uint64_t end) noexcept { image_->left_ticks = end; }
+    [[gnu::always_inline]] void polled(uint32_t function, uint64_t end) noexcept {
+        image_->polled = function;
+        if (end)
+            image_->polled_ticks = end;
+    }
+    /// Keeps a call that has started a request: the next call gets other room.
+    [[gnu::always_inline]] void keep(Call& call, uint64_t request) noexcept {
+        call.other = request;
+        if (&call == call_)
+            call_ = call_ == last_call_ ? entries<Call>(Section::calls) : call_ + 1;
+    }
+    /// Adds the size of a datatype; in a full table it replaces an earlier one.
+    void datatype(uint64_t handle, uint64_t bytes) noexcept {
+        if (!is_open())
+            return;
+        Datatype* rows = entries<Datatype>(Section::datatypes);
+        uint64_t at = handle * 0x9E3779B97F4A7C15ull >> 32;
+        for (int step = 0; step < 8; ++step, ++at)
+            if (const uint64_t there = rows[at % datatype_capacity].handle; there == 0 || there == handle)
+                break;
+        rows[at % datatype_capacity] = {handle, bytes};
+    }
+
     /// Adds a communicator or window; returns its index, or the index of the last row, which gathers all that
     /// did not fit.
-    uint32_t add_communicator(const Communicator& row) noexcept;
+    uint32_t add_communicator(const Communicator& row, uint64_t handle) noexcept;
     void name_communicator(uint32_t index, const char* name) noexcept;
 
     void enter_region(const char* name) noexcept;
@@ -194,7 +225,9 @@ class Recorder {
   private:
     static constexpr uint32_t cell_capacity = 4096, communicator_capacity = 1024, region_capacity = 64;
     static constexpr uint32_t function_capacity = 1024;
-    static constexpr uint32_t file_capacity = 832, site_capacity = 1024, facts_capacity = 16384;
+    static constexpr uint32_t file_capacity = 800, site_capacity = 1024, facts_capacity = 16384;
+    static constexpr uint32_t call_capacity = 16, datatype_capacity = 64;
+    static inline thread_local constinit Call call_of_another_thread{};
 
     uint64_t key_of(uint32_t function, uint32_t communicator, uint64_t bytes) const noexcept {
         return uint64_t(function) | uint64_t(communicator) << 16 | uint64_t(size_bin(bytes)) << 32 |
@@ -215,7 +248,8 @@ class Recorder {
             cell.longest = ticks;
         ++cell.histogram[size_bin(ticks) < time_bins ? size_bin(ticks) : time_bins - 1];
     }
-    /// Whether a section goes into a merged file: names are there once, times of paces only of rank 0.
+    /// Whether a section goes into a merged file: names are there once, times of paces only of rank 0, and
+    /// the tables of calls in flight never.
     bool merged(Section kind) const noexcept;
     Cell* add_local(uint32_t function) noexcept;
     Cell* add_cell(uint64_t key, uint32_t slot) noexcept;
@@ -244,6 +278,7 @@ class Recorder {
     Image* image_ = nullptr;
     volatile std::sig_atomic_t lost_ = false;
     Cell* cells_ = nullptr;
+    Call *call_ = nullptr, *last_call_ = nullptr;  ///< room for the next call, end of the room for calls
     bool many_threads_ = false;
     bool remembers_latest_ = false;
     uint32_t region_ = 0;

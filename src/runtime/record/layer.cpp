@@ -38,7 +38,7 @@ uint32_t add_to_record(const world::Description& info) noexcept {
     row.remote_size = info.remote_size;
     row.flags = uint32_t(info.is_window) | uint32_t(info.is_inter) << 1 | uint32_t(info.whole_world) << 2;
     std::strncpy(row.name, info.name, sizeof row.name - 1);
-    return runtime.recorder.add_communicator(row);
+    return runtime.recorder.add_communicator(row, info.handle);
 }
 
 void add_fact(const char* key, const char* value) noexcept { runtime.recorder.fact(key, value); }
@@ -93,6 +93,9 @@ void begin(ProgramWorld& world) noexcept {
     world::begin_comm_info(world.group, add_to_record);
     if (!world.of_sessions)
         world::comm_info(world::handles.comm_world);
+    for (const MPI_Datatype type : world::types_of_c())
+        if (world::number(type) != 0)
+            world::size_of(type);
     add_fact("mpi.family", MPIRIC_FAMILY);
     add_fact("mpi.version", world::version_text());
     if (world.spawned)

@@ -92,6 +92,7 @@ void look_into(Groups groups, const char* name, CommInfo& info) noexcept {
     for (int at = 0; in_world_order && at < info.size; ++at)
         in_world_order = ranks[at] == at;
     Description description{};
+    description.handle = (info.handle - 1) >> 1;
     description.members = ranks ? hash_members(ranks, info.size) : 0;
     if (groups.is_inter) {
         if (int* own = translate(groups.local, info.group)) {

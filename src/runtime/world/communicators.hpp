@@ -30,6 +30,7 @@ struct CommInfo {
 
 /// A new communicator or window, as the record wants it.
 struct Description {
+    uint64_t handle;
     uint64_t members;
     int32_t size, rank, remote_size;
     bool is_window, is_inter, whole_world;

@@ -1,5 +1,7 @@
 #include "world/datatypes.hpp"
 
+#include "profile/context.hpp"
+
 #include <string_view>
 
 namespace mpiric::world {
@@ -40,6 +42,7 @@ uint64_t find_size(MPI_Datatype type, CachedSize& cached) noexcept {
     if (type == handles.type_null || library.Type_size(type, &bytes) != MPI_SUCCESS || bytes < 0)
         return 0;
     cached = {number(type), now, {}, uint64_t(bytes)};
+    runtime.recorder.datatype(number(type), uint64_t(bytes));
     return cached.bytes;
 }
 

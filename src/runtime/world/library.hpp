@@ -2,6 +2,7 @@
 #pragma once
 
 #include MPIRIC_MPI_HEADER
+#include <array>
 #include <mpiric_available.h>  // MPIRIC_HAS_<function> for each that the header declares
 
 namespace mpiric::world {
@@ -75,6 +76,9 @@ extern constinit Handles handles;
 
 /// Values of the predefined handles; one source file per way a family has of defining them.
 Handles predefined() noexcept;
+
+/// Datatypes of C that every library has: their sizes are recorded before a call has used them.
+std::array<MPI_Datatype, 13> types_of_c() noexcept;
 
 /// Whether an operation is one of MPI's own.
 bool is_predefined(MPI_Op op) noexcept;

@@ -27,6 +27,12 @@ Handles predefined() noexcept {
             MPI_ERRORS_RETURN, MPI_INFO_NULL, MPI_OP_NULL,   unweighted(), weights_empty()};
 }
 
+std::array<MPI_Datatype, 13> types_of_c() noexcept {
+    return {MPI_BYTE,  MPI_CHAR,     MPI_SIGNED_CHAR, MPI_UNSIGNED_CHAR, MPI_SHORT,
+            MPI_INT,   MPI_UNSIGNED, MPI_LONG,        MPI_UNSIGNED_LONG, MPI_LONG_LONG,
+            MPI_FLOAT, MPI_DOUBLE,   MPI_LONG_DOUBLE};
+}
+
 bool is_predefined(MPI_Op op) noexcept {
     const MPI_Op own[] = {MPI_MAX, MPI_MIN,  MPI_SUM,  MPI_PROD,   MPI_LAND,   MPI_BAND,    MPI_LOR,
                           MPI_BOR, MPI_LXOR, MPI_BXOR, MPI_MAXLOC, MPI_MINLOC, MPI_REPLACE, MPI_NO_OP};

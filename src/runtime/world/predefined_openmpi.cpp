@@ -27,6 +27,16 @@ Handles predefined() noexcept {
             MPI_WEIGHTS_EMPTY};
 }
 
+std::array<MPI_Datatype, 13> types_of_c() noexcept {
+    return {object<MPI_Datatype>("ompi_mpi_byte"),          object<MPI_Datatype>("ompi_mpi_char"),
+            object<MPI_Datatype>("ompi_mpi_signed_char"),   object<MPI_Datatype>("ompi_mpi_unsigned_char"),
+            object<MPI_Datatype>("ompi_mpi_short"),         object<MPI_Datatype>("ompi_mpi_int"),
+            object<MPI_Datatype>("ompi_mpi_unsigned"),      object<MPI_Datatype>("ompi_mpi_long"),
+            object<MPI_Datatype>("ompi_mpi_unsigned_long"), object<MPI_Datatype>("ompi_mpi_long_long_int"),
+            object<MPI_Datatype>("ompi_mpi_float"),         object<MPI_Datatype>("ompi_mpi_double"),
+            object<MPI_Datatype>("ompi_mpi_long_double")};
+}
+
 bool is_predefined(MPI_Op op) noexcept {
     static const std::array<MPI_Op, 14> own = {
         object<MPI_Op>("ompi_mpi_op_max"),     object<MPI_Op>("ompi_mpi_op_min"),

@@ -5,16 +5,17 @@
 namespace mpiric::wrap {
 namespace {
 
-/// `on(call)` notes the communicator, if the function has one.
-template <Function function, class Pointer, class Do, class On>
-[[gnu::always_inline]] inline int receives(MPI_Status* status, Do&& call_next, On&& on) {
+/// `on(call)` notes the communicator, if the function has one; `enter` is called at the entrance.
+template <Function function, class Pointer, class Do, class On, class Enter>
+[[gnu::always_inline]] inline int receives(MPI_Status* status, Do&& call_next, On&& on, Enter&& enter) {
     MPI_Status own;
     MPI_Status* filled = status == MPI_STATUS_IGNORE ? &own : status;
     return intercept<function, Timing::always, Pointer>([&](auto* next) { return call_next(next, filled); },
                                                         [&](RecordedCall& call) {
                                                             on(call);
                                                             call.bytes = record::bytes_received(*filled);
-                                                        });
+                                                        },
+                                                        enter);
 }
 
 template <Function function, class Count>
@@ -24,7 +25,12 @@ template <Function function, class Count>
     return receives<function, int (*)(void*, Count, MPI_Datatype, int, int, MPI_Comm, MPI_Status*)>(
         status,
         [&](auto* next, MPI_Status* filled) { return next(buf, count, datatype, source, tag, comm, filled); },
-        [&](RecordedCall& call) { call.on(comm); });
+        [&](RecordedCall& call) { call.on(comm); },
+        [&](record::Entrance& call) {
+            call.on(comm);
+            call.with(source);
+            call.tagged(tag);
+        });
 }
 
 template <Function function, class Count>
@@ -32,7 +38,7 @@ template <Function function, class Count>
                                                   MPI_Message* message, MPI_Status* status) {
     return receives<function, int (*)(void*, Count, MPI_Datatype, MPI_Message*, MPI_Status*)>(
         status, [&](auto* next, MPI_Status* filled) { return next(buf, count, datatype, message, filled); },
-        [](RecordedCall&) {});
+        [](RecordedCall&) {}, NothingKnown{});
 }
 
 }  // namespace

@@ -4,10 +4,12 @@
 #include "base/thread.hpp"
 #include "profile/context.hpp"
 #include "record/call.hpp"
+#include "record/entrance.hpp"
 #include "steps/armed.hpp"
 #include "symbols/next.hpp"
 #include "world/requests.hpp"
 
+#include <optional>
 #include <processor.hpp>
 #include <type_traits>
 
@@ -42,6 +44,11 @@ template <Timing timing> bool takes_time(Thread& self) noexcept {
     }
     return true;
 }
+
+/// Of a call nothing but its function is known at its entrance.
+struct NothingKnown {
+    void operator()(record::Entrance&) const noexcept {}
+};
 
 template <class Result> bool succeeded(const Result& result) noexcept {
     if constexpr (std::is_same_v<Result, int>)
@@ -91,8 +98,9 @@ template <Function function, class Pointer> [[gnu::always_inline]] inline Pointe
     return reinterpret_cast<Pointer>(next_functions[static_cast<uint32_t>(function)].next);
 }
 
-template <Function function, Timing timing, class Pointer, class Do, class Tell>
-[[gnu::always_inline]] inline auto intercept(Do&& call_next, Tell&& tell) {
+/// `enter` notes arguments at the entrance, `tell` notes a successful call.
+template <Function function, Timing timing, class Pointer, class Do, class Tell, class Enter = NothingKnown>
+[[gnu::always_inline]] inline auto intercept(Do&& call_next, Tell&& tell, Enter&& enter = {}) {
     Thread& self = thread;
     const NextFunction& following = next_functions[static_cast<uint32_t>(function)];
     auto* next = reinterpret_cast<Pointer>(following.next);
@@ -112,8 +120,18 @@ template <Function function, Timing timing, class Pointer, class Do, class Tell>
     if constexpr (timing == Timing::synchronising)
         waited = self.waited;
     const uint64_t begin = timed ? ticks() : 0;
+    std::optional<record::Entrance> entrance;
+    if constexpr (timing != Timing::polled) {
+        entrance.emplace(static_cast<uint32_t>(function), begin, caller);
+        enter(*entrance);
+        entrance->enter();
+    }
     auto result = call_next(next);
     const uint64_t end = timed ? ticks() : 0;
+    if constexpr (timing == Timing::polled)
+        runtime.recorder.polled(static_cast<uint32_t>(function), end);
+    else
+        entrance->leave(succeeded(result), end);
     RecordedCall call(static_cast<uint32_t>(function), {end - begin, end, timed ? weight(timing) : 0}, waited,
                       caller);
     if (succeeded(result)) [[likely]]
@@ -137,11 +155,13 @@ class RareCall {
     RareCall& operator=(const RareCall&) = delete;
 
     void* next() const noexcept { return next_; }
+    void on(MPI_Comm comm) noexcept;
+    void on_window(MPI_Win window) noexcept;
     bool is_recorded() const noexcept { return use_ == Use::record; }
     /// To be asked after the call.
     bool is_marked() const noexcept;
     /// The call, which has just returned.
-    record::RareRecordedCall recorded() const noexcept;
+    record::RareRecordedCall recorded() noexcept;
     steps::MarkedCall marked() const noexcept { return {uint32_t(function_), caller_}; }
 
   private:
@@ -150,13 +170,15 @@ class RareCall {
     Use use_ = Use::none;
     void* next_;
     void* caller_;
+    std::optional<record::Entrance> entrance_;
     uint64_t begin_ = 0;
 };
 
-template <Function function, class Pointer, class Do, class Tell>
-[[gnu::always_inline]] inline auto intercept_rare(Do&& call_next, Tell&& tell) {
+template <Function function, class Pointer, class Do, class Tell, class Enter>
+[[gnu::always_inline]] inline auto intercept_rare(Do&& call_next, Tell&& tell, Enter&& enter) {
     static_assert(symbols::watched_by_marks(function) && !symbols::counts_steps(function));
-    const RareCall rare(function, __builtin_return_address(0), __builtin_frame_address(0));
+    RareCall rare(function, __builtin_return_address(0), __builtin_frame_address(0));
+    enter(rare);
     auto result = call_next(reinterpret_cast<Pointer>(rare.next()));
     if (rare.is_recorded()) {
         record::RareRecordedCall call = rare.recorded();

@@ -24,9 +24,11 @@ RareCall::RareCall(Function function, void* caller, const void* frame) noexcept
         return;
     self.depth = 1;
     self.frame = frame;
-    if (use_ == Use::record)
+    if (use_ == Use::record) {
         begin_ = ticks();
-    else if (armed.stage == Stage::passed)
+        entrance_.emplace(uint32_t(function), begin_, caller_);
+        entrance_->enter();
+    } else if (armed.stage == Stage::passed)
         steps::try_to_end();
 }
 
@@ -55,8 +57,24 @@ LocalCall::~LocalCall() {
         thread.depth = 0;
 }
 
-record::RareRecordedCall RareCall::recorded() const noexcept {
+void RareCall::on(MPI_Comm comm) noexcept {
+    if (!entrance_)
+        return;
+    entrance_->on(comm);
+    entrance_->enter();
+}
+
+void RareCall::on_window(MPI_Win window) noexcept {
+    if (!entrance_)
+        return;
+    entrance_->on_window(window);
+    entrance_->enter();
+}
+
+record::RareRecordedCall RareCall::recorded() noexcept {
     const uint64_t end = ticks();
+    if (entrance_)
+        entrance_->leave(false, end);
     return {uint32_t(function_), {end - begin_, end, 1}, 0, caller_};
 }
 

@@ -52,10 +52,12 @@ struct Recorded<function, timing, Notes, Result (*)(Arguments...)> {
         const auto call_next = [&](auto* next) MPIRIC_ALWAYS_INLINE { return next(arguments...); };
         const auto tell = [&](auto& call)
                               MPIRIC_ALWAYS_INLINE { Notes<function>::after(call, arguments...); };
+        const auto enter = [&](auto& call)
+                               MPIRIC_ALWAYS_INLINE { Notes<function>::entering(call, arguments...); };
         if constexpr (timing == Timing::rare)
-            return intercept_rare<function, Pointer>(call_next, tell);
+            return intercept_rare<function, Pointer>(call_next, tell, enter);
         Notes<function>::before(arguments...);
-        return intercept<function, timing, Pointer>(call_next, tell);
+        return intercept<function, timing, Pointer>(call_next, tell, enter);
     }
     static Result by_profiling_name(Arguments... arguments) {
         enter_by_profiling_name(__builtin_return_address(0));

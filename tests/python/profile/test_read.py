@@ -225,6 +225,9 @@ def test_structs_have_the_documented_sizes():
         "pace": 40,
         "pace_times": 512,
         "file_details": 96,
+        "calls": 64,
+        "handles": 8,
+        "datatypes": 16,
     }
 
 

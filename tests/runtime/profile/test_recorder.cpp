@@ -10,6 +10,7 @@
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -37,6 +38,68 @@ const SectionEntry& section(const Recorder& recorder, Section kind) {
 const Cell* cells(const Recorder& recorder) {
     return reinterpret_cast<const Cell*>(reinterpret_cast<const std::byte*>(&recorder.image()) +
                                          section(recorder, Section::cells).offset);
+}
+
+const Call* calls(const Recorder& recorder) {
+    return reinterpret_cast<const Call*>(reinterpret_cast<const std::byte*>(&recorder.image()) +
+                                         section(recorder, Section::calls).offset);
+}
+
+TEST_CASE_FIXTURE(InDirectory, "calls that start requests stay, all others share one entry") {
+    static Recorder recorder;
+    const char* reason = nullptr;
+    CHECK(recorder.open(beginning(directory), reason));
+    for (uint64_t number = 1; number <= 3; ++number) {
+        Call& call = recorder.entered();
+        CHECK(&call == &calls(recorder)[number - 1]);
+        recorder.keep(call, number);
+        CHECK(&recorder.entered() == &recorder.entered());
+    }
+    CHECK(calls(recorder)[0].other == 1);
+    CHECK(calls(recorder)[2].other == 3);
+    for (uint32_t more = 3; more < section(recorder, Section::calls).capacity; ++more)
+        recorder.keep(recorder.entered(), 0);
+    CHECK(&recorder.entered() == &calls(recorder)[0]);
+    recorder.remove_file();
+}
+
+TEST_CASE_FIXTURE(InDirectory, "calls of other threads are not shown") {
+    static Recorder recorder;
+    const char* reason = nullptr;
+    CHECK(recorder.open(beginning(directory, true), reason));
+    CHECK(&recorder.entered() == &calls(recorder)[0]);
+    std::thread([&] { CHECK(&recorder.entered() != &calls(recorder)[0]); }).join();
+    recorder.remove_file();
+}
+
+TEST_CASE_FIXTURE(InDirectory, "the latest size of a datatype counts") {
+    static Recorder recorder;
+    const char* reason = nullptr;
+    CHECK(recorder.open(beginning(directory), reason));
+    recorder.datatype(17, 8);
+    recorder.datatype(18, 4);
+    recorder.datatype(17, 16);
+    const SectionEntry& types = section(recorder, Section::datatypes);
+    const auto* rows = reinterpret_cast<const Datatype*>(
+        reinterpret_cast<const std::byte*>(&recorder.image()) + types.offset);
+    uint64_t bytes = 0;
+    for (uint32_t at = 0; at < types.used; ++at)
+        bytes += rows[at].handle == 17 ? rows[at].bytes : 0;
+    CHECK(bytes == 16);
+    recorder.remove_file();
+}
+
+TEST_CASE_FIXTURE(InDirectory, "a communicator has its handle") {
+    static Recorder recorder;
+    const char* reason = nullptr;
+    CHECK(recorder.open(beginning(directory), reason));
+    recorder.add_communicator({}, 17);
+    CHECK(recorder.add_communicator({}, 18) == 1);
+    const auto* handles = reinterpret_cast<const Handle*>(
+        reinterpret_cast<const std::byte*>(&recorder.image()) + section(recorder, Section::handles).offset);
+    CHECK(section(recorder, Section::handles).used == 2);
+    CHECK(handles[1].value == 18);
+    recorder.remove_file();
 }
 
 TEST_CASE_FIXTURE(InDirectory, "calls of one size share a cell") {
@@ -197,7 +260,7 @@ TEST_CASE_FIXTURE(InDirectory, "calls go on when the file is cut short") {
     CHECK(truncate(path, 0) == 0);
     recorder.count(0, 0, 8, 0, {}, 0);
     recorder.traffic(Traffic::message, 7, 10);
-    recorder.add_communicator({});
+    recorder.add_communicator({}, 0);
     recorder.enter_region("solve");
     recorder.fact("host", "n1");
     REQUIRE(was_told);

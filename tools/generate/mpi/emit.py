@@ -157,10 +157,28 @@ def before_statements(entry: Classified) -> list[str]:
     return lines
 
 
+def entrance_statements(entry: Classified) -> list[str]:
+    """Statements that run at the entrance of a recorded call."""
+    names = {parameter.name for parameter in entry.function.parameters}
+    lines = [f"call.on({name});" for name in entry.parameters("COMMUNICATOR", "in")[:1]]
+    lines += [f"call.on_window({name});" for name in entry.parameters("WINDOW", "in")[:1]]
+    if timing(entry) in ("polled", "rare") or entry.rule.class_name == "local":
+        return lines if timing(entry) == "rare" else []
+    peers = [name for name in ("dest", "source", "target_rank", "root") if name in names]
+    lines += [f"call.with({name});" for name in peers[:1]]
+    lines += [f"call.from({name});" for name in peers[1:]]
+    lines += [f"call.tagged({name});" for name in ("tag", "sendtag") if name in names]
+    if entry.rule.class_name != "receive" and (
+        amount := re.fullmatch(r"(\w+)\*(\w+)", entry.rule.notes.get("bytes", ""))
+    ):
+        lines.append(f"call.moves({amount[1]}, {amount[2]});")
+    return lines + [f"call.starts({name});" for name in entry.parameters("REQUEST", "out")]
+
+
 def notes_of(entry: Classified) -> str:
     """Specialisation of ``Notes`` for a function; empty where nothing is noted."""
-    before, after = before_statements(entry), statements(entry)
-    if not before and not after:
+    before, after, entrance = before_statements(entry), statements(entry), entrance_statements(entry)
+    if not before and not after and not entrance:
         return ""
 
     def declared(lines: list[str]) -> str:
@@ -174,6 +192,9 @@ def notes_of(entry: Classified) -> str:
     lines = [f"#if MPIRIC_HAS_{name}", f"template <> struct Notes<Function::{name}> : NothingNoted {{"]
     if before:
         lines.append(f"    MPIRIC_INLINE static void before({declared(before)}) {{ {' '.join(before)} }}")
+    if entrance:
+        body = f"entering(C& call, {declared(entrance)}) {{ {' '.join(entrance)} }}"
+        lines.append(f"    template <class C> MPIRIC_INLINE static void {body}")
     if after:
         body = f"after(C& call, {declared(after)}) {{ {' '.join(after)} }}"
         lines.append(f"    template <class C> MPIRIC_INLINE static void {body}")

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from enum import Enum
 
@@ -59,14 +59,15 @@ def run_in_foreground(
     limit_s: float | None = None,
     output_tap: OutputTap | None = None,
     error_tap: OutputTap | None = None,
+    before_end: Callable[[], None] = lambda: None,
 ) -> ForegroundResult:
     """Start the launch and wait for it, at most ``limit_s``. Raises NotFoundError if it cannot be started.
 
     Signals reach the launcher as without mpiric: a signal to this process is forwarded; a signal to the
     process group, by the terminal or by ``kill -PGID``, has already reached the launcher, which is in the
     same group. If the launcher is stopped, this process stops too. The launch inherits all inheritable
-    descriptors. At the time limit the launcher is terminated, and then its remaining processes on this
-    node.
+    descriptors. At the time limit ``before_end`` is called, the launcher is terminated, and then its
+    remaining processes on this node.
     """
     variables = {name: value for name, value in environment.items() if name not in launch.unset}
     variables.update(launch.environment)
@@ -103,6 +104,8 @@ def run_in_foreground(
             was_asked_to_end = _wait(process, until, group_signals)
         elapsed_s = time.monotonic() - start_s  # a launcher may take seconds to end its ranks at the limit
         was_ended = process.returncode is None
+        if was_ended:
+            before_end()
         status = _end(process, mark) if was_ended else process.returncode
         log_end(launch.argv, status, elapsed_s)
         for tap in taps:

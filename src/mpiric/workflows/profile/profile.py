@@ -42,7 +42,8 @@ from mpiric.workflows.placement.verify import judge_record, variables_that_bind
 from mpiric.workflows.profile.outside_time import outside_advice, run_parts, with_outside
 from mpiric.workflows.profile.request import FAILING, ProfileRequest, directory_of, lock_emptied, unwritable
 from mpiric.workflows.run.run import with_mpi, with_values
-from mpiric.workflows.trials.recorded_runs import with_others
+from mpiric.workflows.trials.last_look import look_at_ranks
+from mpiric.workflows.trials.recorded_runs import with_others, with_stuck
 
 _FLUSH_S = 0.3  # time for ranks to write their buffers before the run is ended
 _MOST_FILES = 32  # the most expensive files; each may need a query to a server
@@ -148,6 +149,7 @@ def profile(request: ProfileRequest, host: Host) -> Profiled:
                 OutputTap(tail.feed, through_launcher=is_relayed),
                 OutputTap(tail.feed, through_launcher=is_relayed, stream=sys.stderr),
                 after_ended_run=after_ended_run,
+                before_end=lambda: look_at_ranks(prepared.directory),
             )
             launched_unix_s = time.time()
             trial = lab.measure(Run(Configuration(), Phase.RECORD, limit_s=request.limit_s, probe=probe))
@@ -192,11 +194,18 @@ def _read_profile(
     try:
         record = read_record(directory)
     except MpiricError as error:
-        return Profiled(prepared, trial, None, None, explain_missing_record(error, prepared.parsed, host))
+        why_not = explain_missing_record(error, prepared.parsed, host)
+        if why_not is error and trial.outcome is Outcome.TIMED_OUT:
+            why_not = NotFoundError(
+                "no rank had returned from MPI_Init when the run was ended",
+                hint="find out which rank does not call it (`mpiric ps` in another terminal shows them), or "
+                "give the program more time",
+            )
+        return Profiled(prepared, trial, None, None, why_not)
     usable_cpus = {machine.host_name: machine.usable_cpu_count}
     analysed = analyse(record, sh_command(masked(request.argv)), usable_cpus)
     analysed = with_layouts(analysed, record, host, prepared.parsed.job.working_directory)
-    profile_ = with_others(name_sites(analysed, host), directory)
+    profile_ = with_stuck(with_others(name_sites(analysed, host), directory), record, host)
     shape = NodeTopology(machine.host_name, machine.topology.cores)
     advice = tuple(
         replace(item, commands=tuple(with_mpi(command, request.mpi) for command in item.commands))

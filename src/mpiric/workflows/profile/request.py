@@ -16,6 +16,7 @@ from mpiric.model.errors import MpiricError, NoRoomError
 from mpiric.model.mpi_library import AbiFamily
 from mpiric.model.profile import Profile
 from mpiric.profile import layout
+from mpiric.profile.ended import ENDED
 from mpiric.report.profile_html import profile_html
 from mpiric.report.profile_json import profile_json
 from mpiric.tuning.store import Lock
@@ -29,6 +30,7 @@ _OF_RECORDS = {
     "rank-*.part": (layout.IMAGE_MAGIC, bytes(len(layout.IMAGE_MAGIC)), b""),
     "merging.*": (layout.RECORD_MAGIC, bytes(len(layout.RECORD_MAGIC)), b""),
     "hints.[0-9]*": (b"file ", b""),
+    ENDED: (b'{\n "unix_s": ',),
     PAGE: (b"<!doctype html>",),
     DATA: (b'{\n "command": ',),
 }

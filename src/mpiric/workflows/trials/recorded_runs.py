@@ -36,6 +36,7 @@ from mpiric.model.profile import (
     QuantityChange,
 )
 from mpiric.model.quoting import sh_command
+from mpiric.model.record import Record
 from mpiric.model.run import RECORDED, Outcome, Phase, Plan, Run, Trial
 from mpiric.model.situation import Observation, Situation
 from mpiric.model.translation import family_above
@@ -44,6 +45,7 @@ from mpiric.profile.behaviour import behaviour_of, merged
 from mpiric.profile.pace import run_pace
 from mpiric.profile.read import read_record
 from mpiric.profile.sites import name_sites
+from mpiric.profile.stuck import stuck_advice
 from mpiric.statistics.space import SearchSpace
 from mpiric.tuning.mark_choice import without_library_places
 from mpiric.tuning.mark_split import step_change
@@ -261,11 +263,22 @@ def load(record: Path, host: Host | None = None) -> Profile:
     With a ``host``, call sites get the names of functions.
     """
     facts = launch_facts(record)
-    profile = analyse(read_record(record), str(facts.get("command", "")))
+    data = read_record(record)
+    profile = analyse(data, str(facts.get("command", "")))
     profile = replace(profile, shape=node_topology(facts.get("node_shape")))
     if host is not None:
         profile = name_sites(profile, host)
-    return with_others(profile, record)
+    return with_stuck(with_others(profile, record), data, host)
+
+
+def with_stuck(profile: Profile, record: Record, host: Host | None) -> Profile:
+    """Add findings on ranks that were waiting at the end of the run, before findings that promise less."""
+    advice = profile.advice
+    for stuck in stuck_advice(record, host):
+        promising = [item for item in advice if item.promise > stuck.promise and not stuck.explains_run]
+        at = 1 + advice.index(promising[-1]) if promising else 0
+        advice = (*advice[:at], stuck, *advice[at:])
+    return replace(profile, advice=advice)
 
 
 def with_others(profile: Profile, record: Path) -> Profile:

@@ -18,13 +18,14 @@ from mpiric.lab.output_follower import EVERY_S, OutputFollower, choose_printed, 
 from mpiric.lab.probes import WholeRun
 from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
-from mpiric.model.errors import MpiricError
+from mpiric.model.errors import MpiricError, ProgramFailedError
 from mpiric.model.json_text import read_fields
 from mpiric.model.pace import KeyPace, MarkKey, MarkPair, RunPace
 from mpiric.model.run import Outcome, Phase, Plan, Run, Split, Trial
 from mpiric.profile.pace import modules_of, run_pace
 from mpiric.profile.read import read_file
 from mpiric.profile.sites import name_places
+from mpiric.profile.stuck import stuck_advice
 from mpiric.tuning.events import AMENDED, TuneEvents
 from mpiric.tuning.mark_choice import (
     MarkChoice,
@@ -38,6 +39,7 @@ from mpiric.tuning.mark_choice import (
 )
 from mpiric.tuning.mark_split import MarkWindow, choose_window, marks_of, window_of
 from mpiric.tuning.store import TuneLog
+from mpiric.workflows.trials.last_look import look_at_ranks
 from mpiric.workflows.trials.recorded_runs import (
     Recordings,
     recorded_by,
@@ -155,7 +157,7 @@ def learn_marks(lab: Lab, host: Host, records: Path, options: MarkOptions) -> Pl
         raise NoMarksError(f"the mark {options.named.text} cannot be seen: {unloadable}")
     output = OutputFollower(lab.next_stdout)
     watch = _Watch(None if unloadable else directory, output, options, time.monotonic())
-    early_end = EarlyEnd(watch.will_do, every_s=EVERY_S)
+    early_end = EarlyEnd(watch.is_over, every_s=EVERY_S)
     if unloadable:
         run = Run(Configuration(), Phase.RECORD, probe=WholeRun(early_end=early_end))
     else:
@@ -170,6 +172,10 @@ def learn_marks(lab: Lab, host: Host, records: Path, options: MarkOptions) -> Pl
             recorded = recorded_by(trial, lab, directory)
         except MpiricError as error:
             why = error.message
+    if recorded and (stuck := next(iter(stuck_advice(recorded.record, host)), None)) and stuck.explains_run:
+        raise ProgramFailedError(
+            f"the command does not come to its end: {stuck.finding.says}", hint=stuck.finding.fix
+        )
     pace = run_pace(recorded.record) if recorded else None
     if pace is not None and trial.came_early and watch.seen_s > 0:
         pace = pace.seen_until(watch.seen_s)  # a busy node may take long to end the ranks
@@ -231,6 +237,14 @@ class _Watch:
     _seen_key_s: float = 0.0
     _calls_are_late: bool = False  # calls had a long look and count no steps: lines may
     seen_s: float = 0.0  # progress of rank 0 at the last look; 0: unknown
+
+    def is_over(self) -> bool:
+        """Return whether the run may be ended now; look at its ranks before."""
+        if not self.will_do():
+            return False
+        if self.directory is not None:
+            look_at_ranks(self.directory)
+        return True
 
     def will_do(self) -> bool:
         """Return whether step markers were found, or the budget allows no longer look."""

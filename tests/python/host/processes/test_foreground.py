@@ -25,6 +25,22 @@ def test_a_program_ended_by_a_signal_has_the_status_a_shell_gives_it(tmp_path):
     assert run(tmp_path, "sh", "-c", "kill -9 $$").status == 128 + signal.SIGKILL
 
 
+def test_the_program_is_looked_at_before_it_is_ended_at_its_limit(tmp_path):
+    looks = []
+
+    def end_after(limit_s, *argv):
+        launch = Launch(argv, str(tmp_path))
+        before_end = lambda: looks.append((tmp_path / "ended").exists())  # noqa: E731
+        return run_in_foreground(
+            launch, dict(os.environ), Output.STDOUT, limit_s, before_end=before_end
+        ).was_ended
+
+    assert not end_after(20, "true")
+    assert looks == []
+    assert end_after(0.5, "sh", "-c", "trap 'touch ended; exit' TERM; sleep 60 & wait")
+    assert looks == [False]
+
+
 def test_output_can_be_kept_off_stdout(tmp_path, capfd):
     run(tmp_path, "echo", "words", output=Output.STDERR)
     assert capfd.readouterr() == ("", "words\n")

@@ -1,0 +1,244 @@
+"""Ranks that wait for one another without end, for one rank, or for input.
+
+Waiting is a graph whose nodes need all of their targets, or any of them (receives from any source). Hilbrich,
+Protze, Schulz, de Supinski and Mueller, MPI runtime error detection with MUST, SC 2012. Ranks in the same
+state are one line: Arnold et al., Stack trace analysis for large scale debugging, IPDPS 2007.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from mpiric.host.host import Host
+from mpiric.model.amount import seconds
+from mpiric.model.errors import Finding
+from mpiric.model.machine import pu_list
+from mpiric.model.profile import MISSING_PARTICIPANT, Advice
+from mpiric.model.record import Record
+from mpiric.profile.sites import name_places
+from mpiric.profile.standing import FINALIZE, Standing, standings
+
+_LEAST_S = 1.0  # a shorter wait means nothing
+_SHARE = 0.5  # share of the run that a wait for a rank outside MPI must have lasted
+_MOST_LINES, _MOST_RANGES, _MOST_TOWARD = 6, 6, 4
+_SOURCE = (
+    "Hilbrich et al., MPI runtime error detection with MUST, SC 2012, https://doi.org/10.1109/SC.2012.79"
+)
+_CYCLE_FIX = {
+    "send": "post the receives before the sends (MPI_Irecv), or use MPI_Sendrecv: MPI_Send may "
+    "return only when its message is received",
+    "receive": "let one of the ranks send before it receives, or use MPI_Sendrecv",
+    "": "compare the order of calls at these places: each call needs its counterpart on the other ranks",
+}
+
+
+def stuck_advice(record: Record, host: Host | None = None) -> tuple[Advice, ...]:
+    """Return findings on ranks that were waiting when the run was ended; empty if it ended by itself.
+
+    With a ``host``, places in the program get the names of functions.
+    """
+    if not record.ended_unix_s:
+        return ()
+    run_s = record.ended_unix_s - min(rank.begin_unix_s for rank in record.ranks)
+    ranks = standings(record, record.ended_unix_s)
+    waited_s = sum(rank.lasted_s for rank in ranks if rank.call)
+    share = min(1.0, waited_s / max(1e-9, run_s * len(ranks)))
+    findings = find_stuck(ranks if host is None else named(ranks, host), max(_LEAST_S, _SHARE * run_s))
+    return tuple(
+        # A rank outside MPI may be working: then the times of the run are of interest, too.
+        Advice(finding, share, None, "", (), (), _SOURCE, explains_run=finding.id != MISSING_PARTICIPANT)
+        for finding in findings
+    )
+
+
+def named(ranks: Iterable[Standing], host: Host) -> tuple[Standing, ...]:
+    """Return the ranks with names of functions in their places."""
+    ranks = tuple(ranks)
+    names = name_places({rank.process.place for rank in ranks if rank.process}, host)
+    return tuple(
+        replace(rank, process=replace(rank.process, place=names.get(rank.process.place, rank.process.place)))
+        if rank.process
+        else rank
+        for rank in ranks
+    )
+
+
+def find_stuck(ranks: Sequence[Standing], least_s: float) -> tuple[Finding, ...]:
+    """Return findings on waiting ranks, the cause first.
+
+    ``least_s``: shortest wait for a rank that is not part of a deadlock.
+    """
+    waiting = {rank.rank: rank for rank in ranks if rank.waits_for and rank.lasted_s >= _LEAST_S}
+    evidence = "; ".join(_lines(ranks, with_places=True))
+    if blocked := _deadlocked(waiting):
+        return (_deadlock([waiting[rank] for rank in sorted(_cycles(blocked, waiting))], evidence),)
+    long = [rank for rank in ranks if rank.lasted_s >= least_s]
+    if readers := [rank for rank in long if rank.reads_input]:
+        return (_waits_for_input(readers, long, evidence),)
+    if missing := _missing_participant(ranks, long, evidence):
+        return (missing,)
+    if ranks and len(long) == len(ranks) and all(rank.call and rank.call != FINALIZE for rank in ranks):
+        says = f"No rank makes progress: {_group(long)}"
+        return (Finding("no-progress", says, evidence, _CYCLE_FIX[""]),)
+    return ()
+
+
+def _deadlocked(waiting: Mapping[int, Standing]) -> set[int]:
+    """Return the ranks that no sequence of calls of other ranks can release."""
+    blocked, before = set(waiting), -1
+    while len(blocked) != before:
+        before = len(blocked)
+        for rank in sorted(blocked):
+            needed = waiting[rank].waits_for
+            if (needed - blocked) if waiting[rank].any_of else not (needed & blocked):
+                blocked.discard(rank)
+    return blocked
+
+
+def _cycles(blocked: Collection[int], waiting: Mapping[int, Standing]) -> set[int]:
+    """Return the ranks for which another rank of the set waits: the cycles, and paths between them."""
+    core: set[int] = set(blocked)
+    while True:
+        needed = set().union(*(waiting[rank].waits_for for rank in core)) & core
+        if needed == core:
+            return core
+        core = needed
+
+
+def _deadlock(core: list[Standing], evidence: str) -> Finding:
+    kinds, calls = {rank.kind for rank in core}, {rank.call for rank in core}
+    kind = kinds.pop() if len(kinds) == 1 and not any("Sendrecv" in call for call in calls) else ""
+    other = "the other" if len(core) == 2 else "another one"
+    action = {"send": f"{other} to receive", "receive": f"{other} to send"}.get(kind, other)
+    says = f"Deadlock: {'; '.join(_lines(core))}: each waits for {action}"
+    if kind == "collective" and len(calls) > 1:
+        says = f"Ranks call different collectives at the same time: {'; '.join(_lines(core))}"
+    return Finding("deadlock", says, evidence, _CYCLE_FIX.get(kind, _CYCLE_FIX[""]))
+
+
+def _waits_for_input(readers: list[Standing], long: list[Standing], evidence: str) -> Finding:
+    numbers = {rank.rank for rank in readers}
+    waiters = [rank for rank in long if rank.waits_for & numbers]
+    effect = f", and {_group(waiters)}" if waiters else ""
+    says = f"{_ranks(readers)} {_verb(readers, 'wait')} for standard input{effect}"
+    fix = (
+        "give the input as a file (`< input`), or none (`< /dev/null`): launchers pass standard input on to "
+        "rank 0 only"
+    )
+    return Finding("waits-for-input", says[0].upper() + says[1:], evidence, fix)
+
+
+def _missing_participant(
+    ranks: Sequence[Standing], long: Sequence[Standing], evidence: str
+) -> Finding | None:
+    """Return the finding on ranks for which most others wait, and that wait for nobody."""
+    standing = {rank.rank: rank for rank in ranks}
+    late_for: dict[tuple[str, str], set[int]] = defaultdict(set)
+    waiters: dict[tuple[str, str], list[Standing]] = defaultdict(list)
+    for waiter in long:
+        roots = {rank for rank in waiter.waits_for if rank in standing and not standing[rank].waits_for}
+        # A rank that calls MPI now and then makes progress.
+        still = {r for r in roots if standing[r].lasted_s >= _LEAST_S or not standing[r].has_record}
+        if still and (still == roots or not waiter.any_of):
+            late_for[waiter.call, waiter.on] |= still
+            waiters[waiter.call, waiter.on].append(waiter)
+    if not waiters:
+        return None
+    at = max(waiters, key=lambda key: (len(waiters[key]), key))
+    late = [standing[rank] for rank in sorted(late_for[at])]
+    call = f"{at[0]} on {at[1]}" if at[1] else at[0]
+    if waiters[at][0].kind == "collective":
+        have, they = ("has", "it") if len(late) == 1 else ("have", "they")
+        states = _lines(late, with_places=True)
+        doing = f"{they} {_doing(late)}{_place(late[0])}" if len(states) == 1 else "; ".join(states)
+        waits = _verb(waiters[at], "wait")
+        says = f"{_ranks(late)} {have} not entered {call}, in which {_ranks(waiters[at])} {waits}: {doing}."
+    else:
+        says = f"{_group(waiters[at])}, and {'; '.join(_lines(late, with_places=True))}."
+    fix = "find out at that place why the call is not reached: more work than the others have, or an endless "
+    fix += "loop"
+    return Finding(MISSING_PARTICIPANT, says[0].upper() + says[1:], evidence, fix)
+
+
+def _doing(ranks: Sequence[Standing]) -> str:
+    """Return what ranks in the same state do: ``is in application code``."""
+    one, have = ranks[0], "has" if len(ranks) == 1 else "have"
+    if not one.has_record:
+        return f"{have} not returned from MPI_Init, or left no record"
+    if one.reads_input:
+        return f"{_verb(ranks, 'wait')} for standard input"
+    if one.call:
+        return f"{have} been in {_call(ranks)} for {_time(ranks)}{_message(ranks)}"
+    if one.polls:
+        return f"{_verb(ranks, 'call')} {one.polls} again and again"
+    be, state = "is" if len(ranks) == 1 else "are", one.process.state if one.process else ""
+    unusual = {"D": ", waiting for a file system or device", "T": ", stopped by a signal", "t": ", traced"}
+    return f"{be} in application code{unusual.get(state, '')}"
+
+
+def _lines(ranks: Sequence[Standing], *, with_places: bool = False) -> list[str]:
+    """Return one text for all ranks in the same state, the states of most ranks first."""
+    groups: dict[object, list[Standing]] = defaultdict(list)
+    for rank in ranks:
+        place = rank.process.place if rank.process and with_places else ""
+        waits = (rank.process.system_call, rank.process.file) if rank.process and not rank.call else ()
+        shape = "to" if rank.toward.startswith("to ") else rank.toward.partition(" ")[0]
+        groups[rank.call, rank.on, rank.amount, shape, rank.polls, rank.has_record, place, waits].append(rank)
+    ordered = sorted(groups.values(), key=lambda group: (-len(group), group[0].rank))
+    lines = [_group(group, with_place=with_places) for group in ordered[:_MOST_LINES]]
+    if len(ordered) > _MOST_LINES:
+        hidden = sum(map(len, ordered[_MOST_LINES:]))
+        lines.append(f"{hidden} ranks in {len(ordered) - _MOST_LINES} other states")
+    return lines
+
+
+def _group(ranks: Sequence[Standing], *, with_place: bool = False) -> str:
+    """Return ``ranks 0 and 1 have been in MPI_Send for 3.9 s (160,000 bytes to 1 and to 0)``."""
+    return f"{_ranks(ranks)} {_doing(ranks)}{_place(ranks[0]) if with_place else ''}"
+
+
+def _call(ranks: Sequence[Standing]) -> str:
+    is_collective = ranks[0].kind == "collective" and ranks[0].on
+    return f"{ranks[0].call} on {ranks[0].on}" if is_collective else ranks[0].call
+
+
+def _message(ranks: Sequence[Standing]) -> str:
+    """Return amount and directions of the messages: `` (160,000 bytes to 1 and to 0)``."""
+    amounts = {rank.amount for rank in ranks}
+    amount = amounts.pop() if len(amounts) == 1 else ""
+    toward = list(dict.fromkeys(rank.toward for rank in ranks if rank.toward))
+    shown = toward[:_MOST_TOWARD]
+    if len(toward) > _MOST_TOWARD:
+        shown = [*shown[:-1], "…"]
+    direction = " and ".join(filter(None, (", ".join(shown[:-1]), *shown[-1:])))
+    text = " ".join(filter(None, (amount if ranks[0].kind != "receive" else "", direction)))
+    return f" ({text})" if text else ""
+
+
+def _place(rank: Standing) -> str:
+    if rank.process is None or rank.reads_input:
+        return ""
+    place = rank.process.place
+    short = place if "(" in place else place.rpartition("/")[2]
+    at = f" at {short}" if short else ""
+    call = rank.process.system_call if not rank.call else ""
+    of = f" of {rank.process.file}" if call and rank.process.file else ""
+    return f"{at}, in the system call {call}{of}" if call else at
+
+
+def _ranks(ranks: Sequence[Standing]) -> str:
+    numbers = [rank.rank for rank in ranks]
+    if len(numbers) <= 2:
+        return f"rank{'s' if len(numbers) > 1 else ''} {' and '.join(map(str, numbers))}"
+    ranges = pu_list(numbers).split(",")
+    if len(ranges) > _MOST_RANGES:
+        return f"{len(numbers)} ranks ({', '.join(ranges[:_MOST_RANGES])}, …)"
+    return f"ranks {', '.join(ranges)}"
+
+
+def _verb(ranks: Sequence[Standing], verb: str) -> str:
+    return f"{verb}s" if len(ranks) == 1 else verb
+
+
+def _time(ranks: Sequence[Standing]) -> str:
+    return seconds(min(rank.lasted_s for rank in ranks))

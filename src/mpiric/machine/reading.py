@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from mpiric.host.host import Host
 from mpiric.host.packaged import packaged_table
 from mpiric.machine.cpu import read_cpu
+from mpiric.machine.devices import local_gpus
 from mpiric.machine.network import read_nics
 from mpiric.machine.system import (
-    local_gpus,
     read_allocators,
     read_blas_libraries,
     read_container,

@@ -42,6 +42,7 @@ class Spelling:
     ranks: int | None = None  # changed number of ranks
     # Variables for mpiexec, not for ranks.
     launcher_environment: Mapping[str, str] = field(default_factory=dict)
+    in_front: tuple[str, ...] = ()  # command that starts the launcher
     prepare: tuple[tuple[str, ...], ...] = ()  # commands to run in the working directory before the launch
     files: Mapping[str, str] = field(default_factory=dict)  # absolute path → text, files that ranks read
     exchanges_mpi: Weight | None = None  # LIBRARY or SHIM if the MPI library is replaced

@@ -204,6 +204,8 @@ class ProcessSeen:
     parent_cpus: tuple[int, ...] = ()  # CPUs of the parent process, empty if unknown
     cpu_list: str = ""  # list of CPUs or masks given to srun ("map_cpu:0,1"), "" without
     scheduled: str = ""  # job id of the scheduler, "" outside a job
+    gpus: tuple[str, ...] = ()  # names of the GPUs that it computes on, empty if unknown
+    gpus_allotted: int = 0  # number of GPUs of its job on this node, 0 if unknown
 
 
 OPENMP_BINDING = ("OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY")

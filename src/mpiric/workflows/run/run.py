@@ -204,9 +204,8 @@ def _neighbour_notes(configuration: Configuration, situation: Situation) -> Iter
     name = first.program.rsplit("/", 1)[-1]
     enough = len(free) >= situation.ranks_per_node
     use = f"--set binding=free uses {pu_list(free)}" if enough else "there are not enough others"
-    yield (
-        f"another job ({first.job}: {name}) is bound to the CPUs {taken}, and this launch binds its ranks: {use}"
-    )
+    job = f"another job ({first.job}: {name}) is bound to the CPUs {taken}"
+    yield f"{job}, and this launch binds its ranks: {use}"
 
 
 def _layout_notes(configuration: Configuration, situation: Situation) -> Iterator[str]:

@@ -10,7 +10,7 @@ from mpiric.model.errors import MismatchError, MpiricError, NoRuntimeError
 from mpiric.model.job import Job, Meaning, Segment
 from mpiric.model.knob import Knob
 from mpiric.model.launch import Launch, Setting, Spelling
-from mpiric.model.parameter import PARAMETER
+from mpiric.model.parameter import PARAMETER, substitute
 from mpiric.model.rank_order import RankOrders
 from mpiric.model.situation import Situation, Tuner
 
@@ -168,7 +168,9 @@ def render(configuration: Configuration, situation: Situation, carried: Spelling
         Setting(name, f"{name}={value}", value, "command line")
         for name, value in situation.job.parameters.items()
     )
-    return replace(launch, settings=(*launch.settings, *replaced))
+    job = situation.job
+    inputs = {path: substitute((text,), job.parameters)[0] for path, text in job.file_templates.items()}
+    return replace(launch, settings=(*launch.settings, *replaced), files={**launch.files, **inputs})
 
 
 def as_variables(configuration: Configuration, situation: Situation) -> Launch:

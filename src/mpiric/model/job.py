@@ -104,6 +104,8 @@ class Job:
     binding_wrapper: str = ""  # behind the launcher, sets the CPUs of each rank: "taskset -c 1"
     template: tuple[str, ...] = ()  # argv with {NAME} for parameters, as written; () without parameters
     parameters: Mapping[str, str] = field(default_factory=dict)  # {NAME} → value in this job
+    # Files to write into the working directory: relative path → text with {NAME} for parameters.
+    file_templates: Mapping[str, str] = field(default_factory=dict)
     host_files: Mapping[str, str] = field(default_factory=dict)  # path as written → contents
 
     @property

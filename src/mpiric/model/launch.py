@@ -82,7 +82,8 @@ class Launch:
     stdin: str = ""
     settings: tuple[Setting, ...] = ()
     prepare: tuple[tuple[str, ...], ...] = ()  # commands to run in the working directory before the launch
-    files: Mapping[str, str] = field(default_factory=dict)  # absolute path → required content
+    # Path, absolute or in the working directory → required content.
+    files: Mapping[str, str] = field(default_factory=dict)
 
     def shell_line(self) -> str:
         """Return a line for a POSIX shell that does the same in the working directory."""

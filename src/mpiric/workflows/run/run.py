@@ -76,6 +76,7 @@ def prepare(request: RunRequest, host: Host, parsed: ParsedJob | None = None) ->
         request.environment,
         takes_another_mpi=bool(request.values.get("mpi")),
     )
+    parsed = replace(parsed, job=replace(parsed.job, file_templates=request.file_templates))
     warnings = breaking(parsed, host)
     try:
         return _with_settings(request, parsed, warnings, host)

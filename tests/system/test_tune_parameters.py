@@ -63,26 +63,15 @@ def test_the_launch_line_of_a_pack_has_the_value_of_the_recipe(tuned, line, plac
 @pytest.fixture(scope="module")
 def file_line(place: Path, line: tuple[str, ...]) -> tuple[str, ...]:
     """A program that reads its parameter from a file of a fixed name."""
-    (place / "reads.sh").write_text(
-        'exec "$0.waits" "$(cat ms.txt)"\n'.replace("$0.waits", str(place / "waits"))
-    )
+    (place / "reads.sh").write_text(f'exec {place / "waits"} "$(cat ms.txt)"\n')
     (place / "ms.txt.in").write_text("{MS}\n")
     return ("--store", str(place / "file-store"), "--", *line[3:-2], "sh", str(place / "reads.sh"))
 
 
 @pytest.fixture(scope="module")
 def tuned_file(place: Path, file_line: tuple[str, ...]) -> Mapping[str, Any]:
-    options = (
-        "--only",
-        "param",
-        "--param",
-        "MS=400,20",
-        "--param-file",
-        "ms.txt.in",
-        "--budget",
-        "2m",
-        "--json",
-    )
+    parameter = ("--param", "MS=400,20", "--param-file", "ms.txt.in")
+    options = ("--only", "param", *parameter, "--budget", "2m", "--json")
     result: Mapping[str, Any] = json.loads(output_of(place, *MPIRIC, "tune", *options, *file_line))
     return result
 

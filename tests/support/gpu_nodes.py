@@ -60,7 +60,7 @@ def xml_of(name: str) -> str:
 
 def _bridge(facts: dict[str, Any], bridge: dict[str, Any], number: int) -> str:
     """Return a host bridge with a switch that all its devices are behind."""
-    cards = sorted(bus for each in facts["bridges"] for bus in each.get("gpus", ()))
+    cards = sorted(bus for entry in facts["bridges"] for bus in entry.get("gpus", ()))
     gpus = (_gpu(facts, bus, cards.index(bus)) for bus in bridge.get("gpus", ()))
     networks = (_network(facts, bus, name) for bus, name in bridge.get("networks", {}).items())
     switch = _entry("Bridge", *gpus, *networks, bridge_type="1-1", pci_busid=f"0000:{number:02x}:01.0")
@@ -75,8 +75,8 @@ def _gpu(facts: dict[str, Any], bus: str, number: int) -> str:
     return _entry("PCIDev", device, pci_busid=f"0000:{bus}:00.0", pci_type=f"{facts['gpu']} [0:0] 00")
 
 
-def _network(facts: dict[str, Any], bus: str, words: str) -> str:
-    name, *kind = words.split()
+def _network(facts: dict[str, Any], bus: str, text: str) -> str:
+    name, *kind = text.split()
     if vendor := facts.get("network"):
         device, pci = _entry("OSDev", name=name, osdev_type="2"), f"0200 [{vendor}]"
     else:
@@ -86,8 +86,8 @@ def _network(facts: dict[str, Any], bus: str, words: str) -> str:
 
 
 def _entry(kind: str, *children: str, **attributes: object) -> str:
-    words = " ".join(f"{name}={quoteattr(str(value))}" for name, value in attributes.items())
-    return f'<object type="{kind}" {words}>{"".join(children)}</object>'
+    attribute_text = " ".join(f"{name}={quoteattr(str(value))}" for name, value in attributes.items())
+    return f'<object type="{kind}" {attribute_text}>{"".join(children)}</object>'
 
 
 def _info(name: str, value: object) -> str:

@@ -126,7 +126,7 @@ def _algorithm_knob(collective: str, names: tuple[str, ...]) -> Knob:
     )
 
 
-_RANKS_FOR_ACOLL = 16  # in smaller communicators it is not active
+_RANKS_FOR_ACOLL = 16  # minimum size of its communicators
 
 
 def _consider_component(situation: Situation) -> Skip | Try:

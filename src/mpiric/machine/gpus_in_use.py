@@ -7,7 +7,7 @@ from mpiric.host.host import Host
 from mpiric.model.amount import number_of
 from mpiric.model.devices import GPU_VARIABLES
 
-_KFD = "/sys/class/kfd/kfd/proc"  # of AMD's compute driver
+_KFD = "/sys/class/kfd/kfd/proc"  # processes that use AMD's compute driver
 _QUERY = ("--query-compute-apps=pid,gpu_bus_id", "--format=csv,noheader")
 _MEMORY = re.compile(r"^drm-(?:total|memory)-(?!gtt|cpu|system)\S+:\s+(\d+)", re.MULTILINE)
 _MAIN_SHARE = 4  # a process has most of its memory on the GPU it uses, and little on others it can see

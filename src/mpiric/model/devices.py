@@ -29,7 +29,7 @@ class Gpu:
 class Adapter:
     """Network adapter with a library of its own (RDMA, Slingshot), and the hardware threads close to it."""
 
-    name: str  # in the words of its library: "mlx5_0:1" (with the port), "cxi0"
+    name: str  # name that its library uses: "mlx5_0:1" (with the port), "cxi0"
     pus: tuple[int, ...]
     bridges: tuple[str, ...] = ()
     on_ethernet: bool = False
@@ -43,7 +43,7 @@ class Devices(NamedTuple):
 
 
 def devices_of(gpus: Iterable[tuple[Gpu, int]], adapters: Iterable[Adapter]) -> Devices:
-    """Number the GPUs, and their tiles as GPUs; adapters on Ethernet count if there is no other network."""
+    """Number the GPUs, and their tiles as GPUs; adapters on Ethernet count if all are."""
     tiled: list[Gpu] = []
     cards: dict[str, int] = {}
     for gpu, tiles in gpus:

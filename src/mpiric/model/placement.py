@@ -72,7 +72,7 @@ class Seat:
     cores: tuple[Core, ...]
     numa: int  # NUMA node that contains most of its threads, and its memory
     gpu: int = -1
-    adapters: tuple[str, ...] = ()  # nearest network adapters; empty if there is no choice
+    adapters: tuple[str, ...] = ()  # nearest network adapters; empty if the node has one
 
     @property
     def pus(self) -> tuple[int, ...]:

@@ -17,8 +17,8 @@ MPICH = BY_LABEL["mpich-5.0.2"]
 
 def case(cpus: int, ranks: int = 2, **numbers: float) -> Situation:
     job = situation(MPICH, ranks=ranks, on=machine(cores=cpus))
-    seen = {"large_nonblocking": 100.0, "wait_share": 0.3, "cpu_use": 1.0, **numbers}
-    observation = replace(job.observation, behaviour=behaviour(mpi_bound=0.5, **seen), cpus=cpus)
+    recorded = {"large_nonblocking": 100.0, "wait_share": 0.3, "cpu_use": 1.0, **numbers}
+    observation = replace(job.observation, behaviour=behaviour(mpi_bound=0.5, **recorded), cpus=cpus)
     return replace(job, observation=observation, least_share=0.01)
 
 

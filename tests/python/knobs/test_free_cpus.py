@@ -21,8 +21,8 @@ def neighbour(*cpus: int) -> ProcessSeen:
 def beside(*neighbours: ProcessSeen, library=MPIS[1], ranks: int = 2, cores: int = 4) -> Situation:
     """Return a job whose ranks were observed on the first cores, next to other jobs."""
     job = situation(library, ranks=ranks, on=machine(cores=cores))
-    seen = tuple(rank(number, cpus=(number,)) for number in range(ranks))
-    observation = Observation(1.0, seen, cpus=cores)
+    ranks_seen = tuple(rank(number, cpus=(number,)) for number in range(ranks))
+    observation = Observation(1.0, ranks_seen, cpus=cores)
     return replace(job, observation=observation, read_neighbours=lambda: neighbours)
 
 

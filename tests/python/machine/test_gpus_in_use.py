@@ -15,15 +15,15 @@ def host(**facts) -> ReplayHost:
 
 def test_the_gpu_with_most_memory_of_an_amd_process_counts():
     files = {f"{_KFD}/vram_11": "4096\n", f"{_KFD}/vram_12": "8000000000\n"}
-    seen = host(directories={_KFD: ("pasid", "vram_11", "vram_12")}, files=files)
-    assert gpus_in_use(seen, 7, {}) == ("12",)
+    machine = host(directories={_KFD: ("pasid", "vram_11", "vram_12")}, files=files)
+    assert gpus_in_use(machine, 7, {}) == ("12",)
 
 
 def test_open_files_of_graphics_drivers_tell_the_device_of_an_intel_process():
     system = "drm-pdev:\t0000:18:00.0\ndrm-total-system0:\t900 MiB\n"
     files = {"/proc/7/fdinfo/3": "pos: 0\n", "/proc/7/fdinfo/4": system + "drm-total-local0:\t2048 MiB\n"}
-    seen = host(directories={"/proc/7/fdinfo": ("3", "4")}, files=files)
-    assert gpus_in_use(seen, 7, {}) == ("0000:18:00.0",)
+    machine = host(directories={"/proc/7/fdinfo": ("3", "4")}, files=files)
+    assert gpus_in_use(machine, 7, {}) == ("0000:18:00.0",)
 
 
 def test_a_variable_with_one_gpu_decides_without_a_report_of_the_driver():
@@ -33,5 +33,5 @@ def test_a_variable_with_one_gpu_decides_without_a_report_of_the_driver():
 
 def test_nvidia_gpus_are_those_of_nvidia_smi():
     rows = Completed(0, "7, 00000000:07:00.0\n8, 00000000:0F:00.0\n[N/A]\n", "")
-    seen = host(which={"nvidia-smi": "/usr/bin/nvidia-smi"}, commands={_SMI: rows})
-    assert nvidia_gpus(seen) == {7: ("00000000:07:00.0",), 8: ("00000000:0f:00.0",)}
+    machine = host(which={"nvidia-smi": "/usr/bin/nvidia-smi"}, commands={_SMI: rows})
+    assert nvidia_gpus(machine) == {7: ("00000000:07:00.0",), 8: ("00000000:0f:00.0",)}

@@ -161,7 +161,7 @@ def look(host: Host, which: str, working_directory: str) -> Checked:
     Other jobs on the same cores are reported as well. Raises NotFoundError if there is nothing to report.
     """
     nvidia = nvidia_gpus(host)
-    everyone = tuple(replace(seen, gpus=nvidia.get(seen.pid, seen.gpus)) for seen in see_jobs(host))
+    everyone = tuple(replace(rank, gpus=nvidia.get(rank.pid, rank.gpus)) for rank in see_jobs(host))
     machine = read_machine(host, working_directory)
     chosen = tuple(process for process in everyone if not which or _is_of(process, which))
     if which and not chosen and which.isdigit():

@@ -196,16 +196,16 @@ def _neighbour_notes(configuration: Configuration, situation: Situation) -> Iter
     """Yield a sentence if another job on this node is bound to CPUs, and this launch binds its ranks, too."""
     chosen = configuration.as_dict().get("binding")
     options = (option for segment in situation.job.segments for option in segment.options)
-    asked = [" ".join(option.values) for option in options if option.meaning is Meaning.BINDING]
-    level = chosen or (asked or [knobs.binding_in_force(situation.mpi, situation)])[-1]
+    levels = [" ".join(option.values) for option in options if option.meaning is Meaning.BINDING]
+    level = chosen or (levels or [knobs.binding_in_force(situation.mpi, situation)])[-1]
     if situation.nodes > 1 or level in ("", "none", "free") or not situation.neighbours:
         return
     first, free = situation.neighbours[0], situation.free_cpus
-    taken = pu_list(pu for process in situation.neighbours for pu in process.cpus_allowed)
+    bound = pu_list(pu for process in situation.neighbours for pu in process.cpus_allowed)
     name = first.program.rsplit("/", 1)[-1]
     enough = len(free) >= situation.ranks_per_node
     use = f"--set binding=free uses {pu_list(free)}" if enough else "there are not enough others"
-    job = f"another job ({first.job}: {name}) is bound to the CPUs {taken}"
+    job = f"another job ({first.job}: {name}) is bound to the CPUs {bound}"
     yield f"{job}, and this launch binds its ranks: {use}"
 
 

@@ -218,8 +218,8 @@ class Situation:
     @cached_property
     def free_cpus(self) -> tuple[int, ...]:
         """Return the CPUs of this node that the job may use and no other job is bound to."""
-        taken = {pu for process in self.neighbours for pu in process.cpus_allowed}
-        return tuple(pu for pu in self.machine.usable_pus if pu not in taken)
+        occupied = {pu for process in self.neighbours for pu in process.cpus_allowed}
+        return tuple(pu for pu in self.machine.usable_pus if pu not in occupied)
 
     @property
     def mpi_in_force(self) -> str:

@@ -25,13 +25,13 @@ def read_devices(topology: Topology) -> Devices:
     """
     if not topology.xml:
         return Devices()
-    found: list[tuple[ElementTree.Element, tuple[int, ...], tuple[str, ...]]] = []
+    pci_devices: list[tuple[ElementTree.Element, tuple[int, ...], tuple[str, ...]]] = []
 
     def visit(entry: ElementTree.Element, pus: tuple[int, ...], bridges: tuple[str, ...]) -> None:
         if entry.get("cpuset"):
             pus = _pus_of(entry) or pus
         if entry.get("type") == "PCIDev":
-            found.append((entry, pus, bridges))
+            pci_devices.append((entry, pus, bridges))
             return
         if entry.get("type") == "Bridge":
             bridges = (*bridges, entry.get("pci_busid", entry.get("bridge_pci", "")))
@@ -41,10 +41,10 @@ def read_devices(topology: Topology) -> Devices:
     root = ElementTree.fromstring(topology.xml)  # noqa: S314 a topology file has no entities to expand
     for top in root.findall("object"):
         visit(top, topology.pus, ())
-    found.sort(key=lambda device: device[0].get("pci_busid", ""))
+    pci_devices.sort(key=lambda device: device[0].get("pci_busid", ""))
     return devices_of(
-        (_gpu(*device) for device in found if _computes(device[0])),
-        (adapter for device in found if (adapter := _adapter(*device)) is not None),
+        (_gpu(*device) for device in pci_devices if _computes(device[0])),
+        (adapter for device in pci_devices if (adapter := _adapter(*device)) is not None),
     )
 
 

@@ -87,9 +87,7 @@ def _consider_progress(situation: Situation) -> Skip | Try:
         return Skip("one rank sends no messages")
     if situation.shown("large_nonblocking") < 1:
         return Skip("no large message is sent by a nonblocking call")
-    # Ranks that wait for a GPU or sleep leave most of their CPU to the thread.
-    computing = situation.ranks_per_node * situation.threads_per_rank * situation.number("cpu_use", 1.0)
-    if situation.cpus_per_node - int(computing) < situation.ranks_per_node:
+    if situation.cpus_per_node < situation.ranks_per_node * (situation.threads_per_rank + 1):
         return Skip("no CPU is free for the progress thread of each rank")
     waits = situation.number("wait_share")
     return Try(("on",), 0.3, f"{waits:.0%} of the time passes in MPI_Wait, after nonblocking calls")

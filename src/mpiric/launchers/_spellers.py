@@ -7,6 +7,7 @@ from mpiric.launchers._dialect import Speller, Words
 from mpiric.launchers._hosts import names_speller
 from mpiric.launchers._registry import dialects
 from mpiric.model.amount import count_of
+from mpiric.model.errors import MismatchError
 from mpiric.model.launch import Spelling
 from mpiric.model.pu_set import pu_list
 from mpiric.model.situation import Situation
@@ -108,10 +109,18 @@ def spell(knob: str, value: str, situation: Situation) -> Spelling | None:
 
 
 def _among_free_cpus(situation: Situation, binding: Speller) -> Spelling | None:
-    """Restrict the launcher to the CPUs that other jobs leave free, and let it bind no rank."""
+    """Restrict the launcher to the CPUs that other jobs leave free, and let it bind no rank.
+
+    Raises MismatchError if no CPU is free.
+    """
     unbound, free = binding(situation, "none"), situation.free_cpus
-    if unbound is None or not free or situation.nodes > 1:
+    if unbound is None or situation.nodes > 1:
         return None
+    if not free:
+        raise MismatchError(
+            "other jobs are bound to all CPUs of this node that the command may use",
+            hint="wait for them (`mpiric ps` lists them), or leave binding=free out",
+        )
     note = f"ranks share the CPUs {pu_list(free)}, to which no other job is bound now"
     return replace(unbound, in_front=("taskset", "-c", pu_list(free)), note=note)
 

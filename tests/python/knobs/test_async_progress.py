@@ -17,7 +17,7 @@ MPICH = BY_LABEL["mpich-5.0.2"]
 
 def case(cpus: int, ranks: int = 2, **numbers: float) -> Situation:
     job = situation(MPICH, ranks=ranks, on=machine(cores=cpus))
-    recorded = {"large_nonblocking": 100.0, "wait_share": 0.3, "cpu_use": 1.0, **numbers}
+    recorded = {"large_nonblocking": 100.0, "wait_share": 0.3, **numbers}
     observation = replace(job.observation, behaviour=behaviour(mpi_bound=0.5, **recorded), cpus=cpus)
     return replace(job, observation=observation, least_share=0.01)
 
@@ -31,10 +31,6 @@ def test_each_rank_needs_a_second_cpu():
     skipped = answer(case(cpus=3))
     assert isinstance(skipped, Skip)
     assert "no CPU is free" in skipped.reason
-
-
-def test_ranks_that_sleep_leave_their_cpu_to_the_thread():
-    assert isinstance(answer(case(cpus=2, cpu_use=0.1)), Try)
 
 
 def test_small_messages_need_no_thread():

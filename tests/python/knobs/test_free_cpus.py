@@ -2,11 +2,13 @@
 
 from dataclasses import replace
 
+import pytest
 from tests.support.situations import MPIS, machine, rank, situation
 
 from mpiric.knobs import consider, knob_named
 from mpiric.lab.render import can_be_written, render
 from mpiric.model.configuration import Configuration
+from mpiric.model.errors import MismatchError
 from mpiric.model.knob import Skip, Try
 from mpiric.model.placement import ProcessSeen
 from mpiric.model.situation import Observation, Situation
@@ -54,6 +56,11 @@ def test_the_launcher_is_restricted_and_binds_no_rank():
             argv = render(FREE, job).argv
             assert argv[:4] == ("taskset", "-c", "2-3", "mpiexec")
             assert "none" in argv
+
+
+def test_without_a_free_cpu_the_reason_is_given():
+    with pytest.raises(MismatchError, match="bound to all CPUs of this node"):
+        render(FREE, beside(neighbour(0, 1), neighbour(2, 3)))
 
 
 def test_a_scheduler_has_the_cpus_of_its_jobs():

@@ -19,9 +19,9 @@ def gpus_in_use(host: Host, pid: int, environment: Mapping[str, str]) -> tuple[s
     A variable that leaves a process a single GPU decides where the driver reports no memory.
     """
     held = _amd(host, pid) or _by_descriptors(host, pid)
-    most = max(held.values(), default=0)
-    if most:
-        return tuple(sorted(gpu for gpu, size in held.items() if size * _MAIN_SHARE >= most))
+    largest = max(held.values(), default=0)
+    if largest:
+        return tuple(sorted(gpu for gpu, size in held.items() if size * _MAIN_SHARE >= largest))
     visible = (environment.get(variable, "") for variable in GPU_VARIABLES.values())
     return tuple(listed for listed in visible if listed and "," not in listed)
 

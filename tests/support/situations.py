@@ -62,7 +62,7 @@ _DIALECTS = {"intelmpi": "intelmpi", "craympich": "srun"}
 
 def mpi(implementation: str, version: str) -> MpiLibrary:
     """Return a library of this implementation with all components compiled in."""
-    dialect = f"openmpi{version.split('.')[0]}" if implementation == "openmpi" else "hydra"
+    dialect = ("openmpi4" if version < "5" else "openmpi5") if implementation == "openmpi" else "hydra"
     prefix = f"/opt/{implementation}-{version}"
     library = MpiLibrary(
         implementation=implementation,

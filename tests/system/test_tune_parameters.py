@@ -58,3 +58,29 @@ def test_the_launch_line_of_a_pack_has_the_value_of_the_recipe(tuned, line, plac
     assert tuned["recipe"]
     packed = output_of(place, *MPIRIC, "pack", "--output", "waits.pack", *line)
     assert "./waits.pack 20\n" in packed
+
+
+@pytest.fixture(scope="module")
+def file_line(place: Path, line: tuple[str, ...]) -> tuple[str, ...]:
+    """A program that reads its parameter from a file of a fixed name."""
+    (place / "reads.sh").write_text(f'exec {place / "waits"} "$(cat ms.txt)"\n')
+    (place / "ms.txt.in").write_text("{MS}\n")
+    return ("--store", str(place / "file-store"), "--", *line[3:-2], "sh", str(place / "reads.sh"))
+
+
+@pytest.fixture(scope="module")
+def tuned_file(place: Path, file_line: tuple[str, ...]) -> Mapping[str, Any]:
+    parameter = ("--param", "MS=400,20", "--param-file", "ms.txt.in")
+    options = ("--only", "param", *parameter, "--budget", "2m", "--json")
+    result: Mapping[str, Any] = json.loads(output_of(place, *MPIRIC, "tune", *options, *file_line))
+    return result
+
+
+def test_the_fastest_value_in_a_file_is_proved_and_the_users_directory_is_left_alone(tuned_file, place):
+    assert (tuned_file["verdict"], tuned_file["configuration"]) == ("faster", {"{MS}": "20"})
+    assert not (place / "ms.txt").exists()
+
+
+def test_run_writes_the_file_with_the_value_of_the_recipe(tuned_file, place, file_line):
+    assert output_of(place, *MPIRIC, "run", "--param-file", "ms.txt.in", *file_line) == "2 ranks\n"
+    assert (place / "ms.txt").read_text() == "20\n"

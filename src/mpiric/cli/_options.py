@@ -14,6 +14,7 @@ import cloup
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
+from mpiric.host.files import LARGEST_TEXT_BYTES, read_bounded
 from mpiric.host.packaged import packaged_table
 from mpiric.model.errors import MpiricError
 from mpiric.statistics.claims import StoppingRule
@@ -241,6 +242,32 @@ def launch_request_of(
     """Make a request for a launch line in the current directory and environment."""
     launch = {"argv": command_line, "working_directory": str(Path.cwd()), "environment": dict(os.environ)}
     return request_of(kind, options, **launch, **values)
+
+
+param_file_option = option(
+    "--param-file",
+    "param_files",
+    "FILE.in",
+    "Replace {NAME} of --param in the text of FILE.in, and write it to FILE for each run.",
+    multiple=True,
+    shell_complete=complete_files,
+)
+
+
+def file_templates(paths: Sequence[str]) -> dict[str, str]:
+    """Return the texts of template files by the path to write, which lacks ``.in``. Raises MpiricError."""
+    texts = {}
+    for path in paths:
+        inside = not path.startswith("/") and ".." not in Path(path).parts
+        if not path.endswith(".in") or not inside or Path(path).name == ".in":
+            raise MpiricError(
+                f"--param-file takes a file FILE.in below the working directory, not {path!r}",
+                hint="name the template after the file to write: HPL.dat.in for HPL.dat",
+            )
+        hint = "write {NAME} in the place of each value"
+        data = read_bounded(Path(path), "template of --param-file", LARGEST_TEXT_BYTES, hint)
+        texts[str(Path(path.removesuffix(".in")))] = data.decode(errors="surrogateescape")
+    return texts
 
 
 def given_options(context: click.Context, without: Container[str]) -> list[str]:

@@ -53,6 +53,7 @@ def ranks_json(plan: Plan) -> list[dict[str, Any]]:
             "threads": place.seat.threads,
             "numa": place.seat.numa,
             **({"gpu": place.seat.gpu} if gpus else {}),
+            **({"adapters": place.seat.adapters} if place.seat.adapters else {}),
         }
         for place in plan.ranks
     ]

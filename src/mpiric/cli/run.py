@@ -16,11 +16,13 @@ from mpiric.cli._options import (
     cli_command,
     command_line,
     complete_settings,
+    file_templates,
     flag,
     launch_request_of,
     list_of,
     mpi_option,
     option,
+    param_file_option,
     store_option,
 )
 from mpiric.host.command_log import log_start
@@ -52,6 +54,7 @@ _WITHOUT_PREPARATION = (
         multiple=True,
         shell_complete=complete_settings,
     ),
+    param_file_option,
     mpi_option,
     allow_rounding_of_others,
     flag(
@@ -125,6 +128,7 @@ def command(command_line: tuple[str, ...], **options: Any) -> int:
         options,
         use_recipe=not options["no_recipe"],
         values=values,
+        file_templates=file_templates(options["param_files"]),
         learn_at_most=parse_share(options["learn_at_most"]) if options["learn_at_most"] else "",
         learn_only=tuple(word for word in options["learn_only"].split(",") if word),
         starts=not (options["dry_run"] or options["as_json"]),

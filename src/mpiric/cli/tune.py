@@ -18,6 +18,7 @@ from mpiric.cli._options import (
     command_line,
     complete_knobs,
     confidence_option,
+    file_templates,
     flag,
     given_options,
     in_place_option,
@@ -26,6 +27,7 @@ from mpiric.cli._options import (
     minimum_effect_option,
     mpi_option,
     option,
+    param_file_option,
     recall_options,
     request_of,
     store_option,
@@ -108,6 +110,7 @@ def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
         "Also try these values for {NAME} in the arguments of CMD. The first value is the baseline.",
         multiple=True,
     ),
+    param_file_option,
 )
 @option_group(
     "What counts as faster",
@@ -259,6 +262,7 @@ def _tuned(request: TuneRequest, round_number: int | None, progress: Progress) -
 def _request(command_line: tuple[str, ...], stdin: str, options: dict[str, Any]) -> TuneRequest:
     if options["no_check"] and options["check_command"]:
         raise MpiricError("--check and --no-check cannot be combined", hint="give one of them")
+    templates = file_templates(options["param_files"])
     return launch_request_of(
         TuneRequest,
         command_line,
@@ -280,7 +284,8 @@ def _request(command_line: tuple[str, ...], stdin: str, options: dict[str, Any])
         finish=options["finish"] or options["reference"] is not None,
         reference=check_reference(options["reference"]) if options["reference"] else None,
         spread=spread_of(options),
-        parameters=parse_parameters(options["param"], command_line),
+        parameters=parse_parameters(options["param"], (*command_line, *templates.values())),
+        file_templates=templates,
         options=tuple(given_options(click.get_current_context(), _NOT_KEPT)),
     )
 

@@ -5,6 +5,7 @@ from dataclasses import field
 from fnmatch import fnmatchcase
 from functools import cache
 
+from mpiric.algorithms.library import version_numbers
 from mpiric.host.packaged import packaged_table
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import Finding
@@ -18,7 +19,8 @@ class NetworkKind:
     name: str
     native: tuple[str, ...]
     inferior: Mapping[str, str] = field(default_factory=dict)  # pattern → reason why it is slow
-    choose: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # implementation → knob → value
+    # Implementation, or its label from a version on ("intelmpi-2021.19") → knob → value.
+    choose: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     share: float = 1.0
     latency_us: float = 0.0
     source: str = ""
@@ -26,6 +28,16 @@ class NetworkKind:
     def is_native(self, transport: str) -> bool:
         """Return whether a transport in the list (``rc_mlx5, cma``) is native to this network."""
         return any(fnmatchcase(name, pattern) for name in _names(transport) for pattern in self.native)
+
+    def values_for(self, library: str) -> Mapping[str, str]:
+        """Return the knob values for a library: a label, or an implementation."""
+        name, _, version = library.partition("-")
+        values: Mapping[str, str] = {}
+        for key, chosen in self.choose.items():  # later versions follow
+            of, _, since = key.partition("-")
+            if of == name and version_numbers(version) >= version_numbers(since):
+                values = chosen
+        return values
 
     def objection(self, transport: str) -> str:
         """Return why a transport suits this network badly; "" if no reason is known."""
@@ -62,8 +74,11 @@ def best_network(nics: Iterable[Nic]) -> Nic | None:
     return min(usable, key=lambda nic: (preference.index(nic.kind), -nic.speed_mbit, nic.name), default=None)
 
 
-def misdriven(transport: str, nics: Iterable[Nic], implementation: str) -> Finding | None:
-    """Return a finding if messages between nodes use a transport that suits the best network badly."""
+def misdriven(transport: str, nics: Iterable[Nic], library: str) -> Finding | None:
+    """Return a finding if messages between nodes use a transport that suits the best network badly.
+
+    ``library`` is the label of the MPI library, or its implementation.
+    """
     nic = best_network(nics)
     if nic is None or not transport:
         return None
@@ -71,7 +86,7 @@ def misdriven(transport: str, nics: Iterable[Nic], implementation: str) -> Findi
     why = kind.objection(transport)
     if not why:
         return None
-    values = kind.choose.get(implementation, {})
+    values = kind.values_for(library)
     better = (
         " ".join(f"{knob}={value}" for knob, value in values.items()) or f"one of {', '.join(kind.native)}"
     )

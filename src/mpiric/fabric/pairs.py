@@ -147,12 +147,12 @@ def disturbed_times(routes: Sequence[Route]) -> tuple[Finding, ...]:
     )
 
 
-def warnings_of(nics: Sequence[Nic], implementation: str, pairs: Sequence[PairReport]) -> tuple[Finding, ...]:
-    """Return problems of the routes that the library chose, most expensive kinds first."""
-    return tuple(finding for pair in pairs for finding in _warnings(nics, implementation, pair))
+def warnings_of(nics: Sequence[Nic], library: str, pairs: Sequence[PairReport]) -> tuple[Finding, ...]:
+    """Return problems of the routes that the library with this label chose, most expensive kinds first."""
+    return tuple(finding for pair in pairs for finding in _warnings(nics, library, pair))
 
 
-def _warnings(nics: Sequence[Nic], implementation: str, pair: PairReport) -> Iterator[Finding]:
+def _warnings(nics: Sequence[Nic], library: str, pair: PairReport) -> Iterator[Finding]:
     better = max(pair.winners, key=lambda winner: winner.gain, default=None)
     if _is_remote(pair.pair_class) and better and better.gain >= _SLOWER and better.configuration:
         default_us, devices = better.latency_us * better.gain, ", ".join(pair.devices) or pair.transport
@@ -172,7 +172,7 @@ def _warnings(nics: Sequence[Nic], implementation: str, pair: PairReport) -> Ite
             pair.seen,
             "restrict the library to one network with the knob network-interface",
         )
-    if problem := misdriven(pair.transport, nics, implementation):
+    if problem := misdriven(pair.transport, nics, library):
         yield problem
     for sentence in pair.why:
         if sentence.startswith("the library says"):

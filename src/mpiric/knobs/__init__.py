@@ -22,6 +22,7 @@ from mpiric.model.situation import Situation
 __all__ = [
     "DefaultRule",
     "all_knobs",
+    "binding_in_force",
     "carriers",
     "check_configuration",
     "consider",

@@ -12,7 +12,7 @@ from mpiric.knobs._outputs import missing_locks, output_system, system_of
 from mpiric.model.errors import Finding
 from mpiric.model.situation import FileSetting, Situation
 
-_ADAPTER_PROVIDERS = ("verbs", "psm2", "psm3", "opx", "mlx", "efa", "cxi", "gni", "bgq")
+_ADAPTER_PROVIDERS = ("verbs", "psm2", "psm3", "opx", "mlx", "efa", "lnx", "cxi", "gni", "bgq")
 _ADAPTER_TRANSPORTS = ("rc", "rc_x", "rc_verbs", "rc_mlx5", "dc", "dc_x", "dc_mlx5", "ud", "ud_x", "ib")
 _INTERFACES = ("OMPI_MCA_btl_tcp_if_include", "FI_TCP_IFACE", "FI_SOCKETS_IFACE", "UCX_NET_DEVICES")
 _LOUD = (("UCX_LOG_LEVEL", ("debug", "trace", "data")), ("FI_LOG_LEVEL", ("debug", "trace")))
@@ -71,7 +71,7 @@ def _threads(situation: Situation) -> Iterator[Finding]:
 def _missing_component(situation: Situation) -> Iterator[Finding]:
     can = situation.mpi.capabilities
     for variable in can.component_variables:
-        value, framework = situation.in_force(variable) or "", variable.rpartition("_")[2]
+        value, framework = situation.in_force(variable) or "", variable.rpartition("_")[2].lower()
         for name in value.split(",") if not value.startswith("^") else ():
             if name in can.removed_components:
                 facts = {

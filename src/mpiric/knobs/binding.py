@@ -7,7 +7,8 @@ from mpiric.knobs.libraries import binding_in_force
 from mpiric.model.knob import Choice, Skip, Try, suits_every_program
 from mpiric.model.situation import Situation
 
-_LEVELS = ("none", "core", "hwthread", "l3", "numa", "package")
+_FREE = "free"  # the CPUs to which no other job is bound
+_LEVELS = (_FREE, "none", "core", "hwthread", "l3", "numa", "package")
 _ORDERS = ("compact", "spread-numa", "spread-package", "node-round-robin")
 
 
@@ -30,6 +31,15 @@ def _documented_level(situation: Situation) -> str:
     if is_seen or situation.observation.unbound or situation.job.dialect != situation.mpi.dialect:
         return ""
     return binding_in_force(situation.mpi, situation)
+
+
+def _must_share(situation: Situation) -> bool:
+    """Return whether ranks were observed on CPUs to which another job on this node is bound."""
+    observation = situation.observation
+    if situation.nodes > 1 or observation.unbound or not observation.ranks:
+        return False
+    free = set(situation.free_cpus)
+    return any(not free.issuperset(rank.cpus_allowed) for rank in observation.ranks)
 
 
 def _levels_in_use(situation: Situation) -> tuple[str, ...]:
@@ -56,6 +66,10 @@ def _consider_binding(situation: Situation) -> Skip | Try:
             return Skip("there are more ranks than CPUs, and no rank is bound")
         because = "more ranks than CPUs: a bound rank waits for its CPU while others idle"
         return Try(("none",), 0.7, because, ("none",))
+    needed = situation.ranks_per_node * situation.threads_per_rank
+    if _must_share(situation) and len(situation.free_cpus) >= needed:
+        because = "another job on this node is bound to the same CPUs, while others are free"
+        return Try((_FREE, "none"), 0.95, because, (_FREE,))
     in_use = (*_levels_in_use(situation), _documented_level(situation))
     values = tuple(level for level in levels if level not in in_use)
     if observation.unbound:

@@ -126,6 +126,9 @@ def _algorithm_knob(collective: str, names: tuple[str, ...]) -> Knob:
     )
 
 
+_RANKS_FOR_ACOLL = 16  # minimum size of its communicators
+
+
 def _consider_component(situation: Situation) -> Skip | Try:
     if reason := _uncalled(situation, *coarse_algorithms()) or _no_collective(situation):
         return Skip(reason)
@@ -136,6 +139,8 @@ def _consider_component(situation: Situation) -> Skip | Try:
         *(offered.on_node if situation.ranks_per_node > 1 else ()),
         *offered.everywhere,
     )
+    if situation.machine.cpu.vendor != "AuthenticAMD" or situation.ranks_per_node < _RANKS_FOR_ACOLL:
+        values = tuple(value for value in values if value != "acoll")
     if observation.loads("libhcoll."):
         because = "hcoll carries the collectives: where it is slow or noisy, Open MPI's own are faster"
         return Try(values, 0.5, because, ("without-hcoll",))
@@ -209,7 +214,12 @@ KNOBS = (
     ),
     knob(
         "collective-component",
-        Choice(("han", "adapt", "sm", "xhc", "tuned", "without-hcoll", "messages", "shared-memory")),
+        Choice(
+            (
+                *("han", "adapt", "sm", "xhc", "acoll", "ucc", "tuned", "without-hcoll"),
+                *("messages", "shared-memory"),
+            )
+        ),
         _consider_component,
         results=ResultsEffect.ROUNDING,
     ),

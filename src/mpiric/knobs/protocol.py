@@ -79,7 +79,28 @@ def _consider_eager_network(situation: Situation) -> Skip | Try:
     return Skip(reason) if reason else Try(("8KiB", "32KiB", "128KiB", "512KiB"), 0.35, _PLAIN)
 
 
+def _consider_progress(situation: Situation) -> Skip | Try:
+    can = situation.mpi.capabilities
+    if "async-progress" not in can.settings:
+        return Skip(f"{can.title} has no setting for it")
+    if situation.rank_count < 2:
+        return Skip("one rank sends no messages")
+    if situation.shown("large_nonblocking") < 1:
+        return Skip("no large message is sent by a nonblocking call")
+    if situation.cpus_per_node < situation.ranks_per_node * (situation.threads_per_rank + 1):
+        return Skip("no CPU is free for the progress thread of each rank")
+    waits = situation.number("wait_share")
+    return Try(("on",), 0.3, f"{waits:.0%} of the time passes in MPI_Wait, after nonblocking calls")
+
+
+def _progress_brings(_value: str, situation: Situation) -> Mapping[str, str]:
+    """Unbind ranks: the thread inherits the CPU of a bound rank, and would take its time."""
+    unbound = not situation.mpi.capabilities.binds_by_default and situation.observation.unbound
+    return {} if unbound else {"binding": "none"}
+
+
 KNOBS = (
+    knob("async-progress", Choice(("on",)), _consider_progress, brings=_progress_brings),
     knob(
         "eager-node",
         Bytes(1 * _KIB, 1 * _MIB),

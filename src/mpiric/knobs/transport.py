@@ -18,7 +18,6 @@ from mpiric.model.knob import (
 from mpiric.model.situation import Situation
 
 _MECHANISMS = ("cma", "xpmem", "knem", "emulated", "none")
-_BROUGHT = ("mlx",)  # providers that only some MPI libraries ship, never the system's libfabric
 _ADAPTERS = "/sys/class/infiniband"
 _DEVICES = {  # provider or transport → patterns of its adapter's name in sysfs
     "verbs": (f"{_ADAPTERS}/*",),
@@ -28,13 +27,14 @@ _DEVICES = {  # provider or transport → patterns of its adapter's name in sysf
     "mlx": (f"{_ADAPTERS}/mlx*",),
     "efa": (f"{_ADAPTERS}/efa*", f"{_ADAPTERS}/rdmap*"),
     "cxi": ("/sys/class/cxi/*",),
+    "lnx": ("/sys/class/cxi/*",),
     "rc": (f"{_ADAPTERS}/*",),
     "dc": (f"{_ADAPTERS}/mlx5*",),
     "ud": (f"{_ADAPTERS}/*",),
     "xpmem": ("/dev/xpmem",),
     "knem": ("/dev/knem",),
 }
-_PROVIDERS = ("tcp", "verbs", "psm2", "psm3", "opx", "mlx", "efa", "cxi", "sockets", "shm")
+_PROVIDERS = ("tcp", "verbs", "ucx", "psm2", "psm3", "opx", "mlx", "efa", "cxi", "lnx", "sockets", "shm")
 
 
 def _interface(value: str) -> Need:
@@ -149,8 +149,10 @@ def _consider_provider(situation: Situation) -> Skip | Try:
         return Skip("the job runs on one node")
     kinds = {nic.kind for nic in situation.machine.networks}
     fitting = ["psm2", "opx"] if "omni-path" in kinds else []
-    fitting += ["verbs", "psm3", "mlx"] if kinds & {"infiniband", "roce"} else []
-    fitting = [name for name in fitting if name not in _BROUGHT or name in can.own_providers]
+    fitting += ["verbs", "psm3", "ucx", "mlx"] if kinds & {"infiniband", "roce"} else []
+    # Through libfabric, Open MPI sends messages within a node through the adapter; lnx adds shared memory.
+    fitting += ["lnx"] if "slingshot" in kinds and "own" in can.network_libraries else []
+    fitting = [name for name in fitting if name in can.providers or (name != "mlx" and not can.providers)]
     used = (forced.split(";")[0], situation.observation.provider_used)
     values = tuple(name for name in (*fitting, "tcp") if name not in used)
     if forced:

@@ -122,7 +122,8 @@ class DirectoryRuns:
         """
         if self._changed_more:
             self._directories.renew()
-        directory = self._directories.fresh()
+        given = frozenset(path for path in launch.files if not path.startswith("/"))
+        directory = replace(self._directories.fresh(), given=given)
         self._changed_more = bool(launch.prepare)
         self.ran_in = str(directory.path)
         if complaint := self._not_ready(launch, environment, directory):
@@ -146,7 +147,8 @@ class DirectoryRuns:
             return "the directory is laid over the user's, where no layout can be set"
         if astray := target_outside(launch, directory.path):
             return f"'{astray}' leads out of the working directory by a link: its layout is left alone"
-        complaint = make_ready(launch, {**environment, **launch.environment}, directory.path)
+        layer = directory.mount.upper if directory.mount is not None else ""
+        complaint = make_ready(launch, {**environment, **launch.environment}, directory.path, layer)
         cool(directory, self.cold)
         return complaint
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from posixpath import basename
 
 from mpiric import knobs, launchers, mpis
-from mpiric.model.configuration import PARAMETER, Configuration
+from mpiric.model.configuration import PARAMETER, Configuration, substitute
 from mpiric.model.errors import MismatchError, MpiricError, NoRuntimeError
 from mpiric.model.job import Job, Launch, Meaning, Segment, Setting, Spelling
 from mpiric.model.knob import Knob
@@ -166,7 +166,9 @@ def render(configuration: Configuration, situation: Situation, carried: Spelling
         Setting(name, f"{name}={value}", value, "command line")
         for name, value in situation.job.parameters.items()
     )
-    return replace(launch, settings=(*launch.settings, *replaced))
+    job = situation.job
+    inputs = {path: substitute((text,), job.parameters)[0] for path, text in job.file_templates.items()}
+    return replace(launch, settings=(*launch.settings, *replaced), files={**launch.files, **inputs})
 
 
 def as_variables(configuration: Configuration, situation: Situation) -> Launch:

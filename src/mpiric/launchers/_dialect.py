@@ -188,7 +188,8 @@ class Dialect:
     variable_list: VariableList | None = None
     emit: Callable[[Plan], Emission] | None = None  # placement plan → command line
     emit_uneven: Callable[[Sequence[Plan]], Emission] | None = None  # plans of different nodes → command line
-    rank_variable: str = ""  # variable with the rank's number, for launchers whose ranks bind themselves
+    inherits_cpus: bool = False  # True if ranks of this node may only use the CPUs of the launcher
+    rank_variable: str = ""  # variable with the rank's number, for scripts that each rank starts
     in_scripts: Mapping[str, Speller] = field(default_factory=dict)  # spellings by variables, within a script
     process_manager: str = ""  # value of srun's --mpi for the libraries that ship this launcher
     process_manager_needs: str = ""  # variable without which srun starts singletons

@@ -156,7 +156,7 @@ def bound_inside(plans: Sequence[Plan], argv: tuple[str, ...]) -> Emission:
         _SCRIPT: (
             "#!/bin/sh\n"
             f"# sh {_SCRIPT} PROGRAM …: bind this rank to its hardware threads, then execute the program.\n"
-            f"case {_rank()} in\n{cases}"
+            f"case {rank_expression()} in\n{cases}"
             f'*) echo "{_SCRIPT}: unknown rank" >&2; exit 1 ;;\n'
             "esac\n"
             'exec taskset -c "$pus" "$@"\n'
@@ -165,9 +165,10 @@ def bound_inside(plans: Sequence[Plan], argv: tuple[str, ...]) -> Emission:
     return Emission((*argv, "sh", _SCRIPT), shared_variables(plans), script, note=_BINDS_ITSELF)
 
 
-def _rank() -> str:
+def rank_expression() -> str:
     """Return a shell expression of the rank's number under any launcher."""
-    *names, last = (dialect.rank_variable for dialect in dialects().values() if dialect.rank_variable)
+    every = dict.fromkeys(dialect.rank_variable for dialect in dialects().values())
+    *names, last = filter(None, every)  # Slurm's comes last: it is set where other launchers run, too
     expression = f"${{{last}:?no launcher variable holds the number of this rank}}"
     for name in reversed(names):
         expression = f"${{{name}:-{expression}}}"

@@ -243,6 +243,8 @@ def dialect(
         mapping_words=mapping,
         emit=emit,
         emit_uneven=emit_uneven,
+        inherits_cpus=True,
+        rank_variable="OMPI_COMM_WORLD_RANK",
     )
 
 

@@ -101,6 +101,11 @@ def _with_options(draft: Draft, spellings: Sequence[Spelled]) -> Draft:
             if key in options_by_key:
                 option = joined(draft.dialect, options_by_key[key][1], option)
             options_by_key[key] = (knob, option)
+    for knob, _, spelling in ordered:
+        if spelling.in_front:
+            job = replace(draft.job, prefix=(*draft.job.prefix, *spelling.in_front))
+            setting = Setting(knob, spelling.in_front[0], " ".join(spelling.in_front[1:]), "command line")
+            draft = replace(draft, job=job).noting(setting)
     for knob, option in options_by_key.values():
         if option.meaning is Meaning.ENVIRONMENT:
             name, value = option.values

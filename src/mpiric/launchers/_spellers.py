@@ -1,12 +1,15 @@
 """Spelling of knobs by a dialect, and spellers that several dialects share: placement and launch route."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from mpiric.launchers._dialect import Speller, Words
 from mpiric.launchers._hosts import names_speller
 from mpiric.launchers._registry import dialects
 from mpiric.model.amount import count_of
+from mpiric.model.errors import MismatchError
 from mpiric.model.job import Spelling
+from mpiric.model.machine import pu_list
 from mpiric.model.situation import Situation
 
 
@@ -98,8 +101,28 @@ def route_speller(situation: Situation, value: str) -> Spelling | None:
 
 def spell(knob: str, value: str, situation: Situation) -> Spelling | None:
     """Return how the job's launcher writes a knob's value; None if it has no syntax for it."""
-    speller = names_speller if knob == "host-names" else dialects()[situation.job.dialect].spellings.get(knob)
+    dialect = dialects()[situation.job.dialect]
+    speller = names_speller if knob == "host-names" else dialect.spellings.get(knob)
+    if speller is not None and (knob, value) == ("binding", "free"):
+        return _among_free_cpus(situation, speller) if dialect.inherits_cpus else None
     return None if speller is None else speller(situation, value)
+
+
+def _among_free_cpus(situation: Situation, binding: Speller) -> Spelling | None:
+    """Restrict the launcher to the CPUs that other jobs leave free, and let it bind no rank.
+
+    Raises MismatchError if no CPU is free.
+    """
+    unbound, free = binding(situation, "none"), situation.free_cpus
+    if unbound is None or situation.nodes > 1:
+        return None
+    if not free:
+        raise MismatchError(
+            "other jobs are bound to all CPUs of this node that the command may use",
+            hint="wait for them (`mpiric ps` lists them), or leave binding=free out",
+        )
+    note = f"ranks share the CPUs {pu_list(free)}, to which no other job is bound now"
+    return replace(unbound, in_front=("taskset", "-c", pu_list(free)), note=note)
 
 
 def spell_carried(knob: str, value: str, situation: Situation) -> Spelling | None:

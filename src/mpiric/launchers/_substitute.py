@@ -20,10 +20,10 @@ def with_parameters(job: Job, values: Mapping[str, str]) -> Job:
         return job
     template = job.command
     for name in values:
-        if not any(name in word for word in template):
+        if not any(name in text for text in (*template, *job.file_templates.values())):
             raise MismatchError(
                 f"the command does not contain {name}",
-                hint=f"write {name} in the place of the argument, as for `mpiric tune --param`",
+                hint=f"write {name} in the place of the argument, or give the --param-file of `mpiric tune`",
             )
     if (*job.prefix, *job.launcher_words, *job.after_launcher) != job.argv:
         raise MismatchError(

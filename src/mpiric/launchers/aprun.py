@@ -118,6 +118,7 @@ DIALECT = Dialect(
     },
     neutral=True,
     binding_words=_BINDING,
+    rank_variable="ALPS_APP_PE",
     emit=_emit,
     emit_uneven=_emit_uneven,
 )

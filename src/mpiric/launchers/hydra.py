@@ -267,6 +267,7 @@ DIALECT = Dialect(
     hosts=HOSTS,
     binding_words=_BINDING,
     mapping_words=_MAPPING,
+    inherits_cpus=True,
     rank_variable="PMI_RANK",
     emit=_emit,
     emit_uneven=_emit_uneven,

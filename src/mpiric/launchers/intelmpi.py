@@ -156,6 +156,8 @@ DIALECT = Dialect(
     file_words=split,
     hosts=HOSTS,
     binding_words={"none": "none", **_DOMAINS},
+    inherits_cpus=True,
+    rank_variable="PMI_RANK",
     emit=_emit,
     emit_uneven=_emit_uneven,
 )

@@ -189,7 +189,7 @@ def _emit(plan: Plan) -> Emission:
         argv.append("--mem-bind=local")
     if plan.hosts:
         argv.append(f"--nodelist={','.join(plan.hosts)}")
-    if plan.seats[0].gpu >= 0:
+    if plan.seats[0].gpu >= 0 and not plan.has_tiles:
         argv += [
             f"--gpus-per-node={len(plan.gpus)}",
             "--gpu-bind=map_gpu:" + ",".join(str(seat.gpu) for seat in plan.seats),

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from mpiric.host.host import Host
 from mpiric.host.packaged import packaged_table
+from mpiric.machine.devices import local_gpus
 from mpiric.machine.system import (
-    local_gpus,
     read_allocators,
     read_blas_libraries,
     read_container,

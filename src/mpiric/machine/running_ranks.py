@@ -11,6 +11,7 @@ from dataclasses import replace
 from mpiric.host.host import Host
 from mpiric.host.processes.keeper import MARK
 from mpiric.host.processes.proc import TICKS_PER_S, program_of
+from mpiric.machine.gpus_in_use import gpus_in_use
 from mpiric.model.amount import count_of, number_of
 from mpiric.model.machine import parse_pu_list
 from mpiric.model.placement import ProcessSeen, ThreadSeen, openmp_binding, unlimited_pool
@@ -70,6 +71,8 @@ def see_process(host: Host, pid: int, rank: int | None = None) -> ProcessSeen | 
         ),
         cpu_list=one_line(match[0] if (match := _CPU_LIST.search(environment.get(_CPU_BIND, ""))) else ""),
         scheduled=one_line(next((environment[name] for name in _SCHEDULED if name in environment), "")),
+        gpus=tuple(map(one_line, gpus_in_use(host, pid, environment))),
+        gpus_allotted=_count(environment.get("SLURM_GPUS_ON_NODE", "")),
     )
 
 

@@ -1,4 +1,4 @@
-"""Operating system, CPU, network interfaces, accelerators and installed libraries of a machine.
+"""Operating system, CPU, network interfaces and installed libraries of a machine.
 
 The microarchitecture has archspec's names, and the rule is archspec's: the deepest target whose vendor and
 features match. It is repeated here because archspec only reads the machine it runs on, not the text of
@@ -12,8 +12,7 @@ from archspec.cpu import TARGETS, Microarchitecture
 from mpiric.host.files import linker_cache, matching
 from mpiric.host.host import Host
 from mpiric.model.amount import number_of
-from mpiric.model.machine import Cpu, Nic, parse_pu_list
-from mpiric.model.placement import Gpu
+from mpiric.model.machine import Cpu, Nic
 
 _SCHEDULERS = (
     ("slurm", "sinfo"),
@@ -69,25 +68,6 @@ def read_container(host: Host) -> str:
         return "podman"
     groups = host.read_text("/proc/self/cgroup") or ""
     return next((name for name in ("docker", "kubepods", "lxc", "libpod") if f"/{name}" in groups), "")
-
-
-_DEVICES = "/sys/bus/pci/devices"
-_COMPUTE_CLASSES = ("0x0302", "0x1200")  # 3D controller, processing accelerator
-_DISPLAY = "0x03"
-_DRIVERS = {"nvidia", "amdgpu", "xe"}  # drivers of display adapters that can also compute
-
-
-def local_gpus(host: Host) -> tuple[Gpu, ...]:
-    """Return the GPUs in bus order, as CUDA_DEVICE_ORDER=PCI_BUS_ID numbers them."""
-    gpus: list[Gpu] = []
-    for name in host.list_dir(_DEVICES):
-        kind = (host.read_text(f"{_DEVICES}/{name}/class") or "").strip()
-        uevent = (host.read_text(f"{_DEVICES}/{name}/uevent") or "").splitlines()
-        driver = next((line.partition("=")[2] for line in uevent if line.startswith("DRIVER=")), "")
-        if kind.startswith(_COMPUTE_CLASSES) or (kind.startswith(_DISPLAY) and driver in _DRIVERS):
-            near = parse_pu_list(host.read_text(f"{_DEVICES}/{name}/local_cpulist") or "")
-            gpus.append(Gpu(len(gpus), f"{driver or 'gpu'} {name}", near))
-    return tuple(gpus)
 
 
 _ALLOCATORS = (

@@ -1,7 +1,7 @@
 """Configuration: values of some knobs, also of the user's own parameters; empty: the unchanged command."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
@@ -60,11 +60,13 @@ def substitute(argv: Sequence[str], values: Mapping[str, str]) -> tuple[str, ...
     return replaced
 
 
-def parse_parameters(texts: Sequence[str], argv: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Return the values by ``{NAME}``, from texts ``NAME=v1,v2,…``, for the command ``argv``.
+def parse_parameters(texts: Sequence[str], places: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Return the values by ``{NAME}``, from texts ``NAME=v1,v2,…``.
 
-    Raises MpiricError for invalid texts, and if the command does not contain a parameter.
+    ``places`` are the arguments of the command and the texts of files in which the names stand. Raises
+    MpiricError for invalid texts, and if a name stands nowhere.
     """
+    where = tuple(places)
     parameters: dict[str, tuple[str, ...]] = {}
     for text in texts:
         name, equals, listed = text.partition("=")
@@ -86,7 +88,9 @@ def parse_parameters(texts: Sequence[str], argv: Sequence[str]) -> dict[str, tup
                 f"--param {text} has one value, so there is nothing to compare",
                 hint=f"add other values: --param {text},VALUE",
             )
-        if not any(knob in word for word in argv):
-            raise MpiricError(f"the command does not contain {knob}", hint=_EXAMPLE)
+        if not any(knob in text for text in where):
+            raise MpiricError(
+                f"the command does not contain {knob}, and no file of --param-file does", hint=_EXAMPLE
+            )
         parameters[knob] = values
     return parameters

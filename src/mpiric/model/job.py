@@ -105,6 +105,8 @@ class Job:
     binding_wrapper: str = ""  # behind the launcher, sets the CPUs of each rank: "taskset -c 1"
     template: tuple[str, ...] = ()  # argv with {NAME} for parameters, as written; () without parameters
     parameters: Mapping[str, str] = field(default_factory=dict)  # {NAME} → value in this job
+    # Files to write into the working directory: relative path → text with {NAME} for parameters.
+    file_templates: Mapping[str, str] = field(default_factory=dict)
     host_files: Mapping[str, str] = field(default_factory=dict)  # path as written → contents
 
     @property
@@ -180,6 +182,7 @@ class Spelling:
     ranks: int | None = None  # changed number of ranks
     # Variables for mpiexec, not for ranks.
     launcher_environment: Mapping[str, str] = field(default_factory=dict)
+    in_front: tuple[str, ...] = ()  # command that starts the launcher
     prepare: tuple[tuple[str, ...], ...] = ()  # commands to run in the working directory before the launch
     files: Mapping[str, str] = field(default_factory=dict)  # absolute path → text, files that ranks read
     exchanges_mpi: Weight | None = None  # LIBRARY or SHIM if the MPI library is replaced
@@ -219,7 +222,8 @@ class Launch:
     stdin: str = ""
     settings: tuple[Setting, ...] = ()
     prepare: tuple[tuple[str, ...], ...] = ()  # commands to run in the working directory before the launch
-    files: Mapping[str, str] = field(default_factory=dict)  # absolute path → required content
+    # Path, absolute or in the working directory → required content.
+    files: Mapping[str, str] = field(default_factory=dict)
 
     def shell_line(self) -> str:
         """Return a line for a POSIX shell that does the same in the working directory."""

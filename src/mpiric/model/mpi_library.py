@@ -74,7 +74,8 @@ class Capabilities:
     has_one_network: bool = False  # built for one kind of network; selects the adapters itself
     only_over_libfabric: bool = False
     interface_variables: tuple[str, ...] = ("FI_TCP_IFACE",)
-    own_providers: tuple[str, ...] = ()  # providers of libfabric that only this library ships
+    # Providers of the libfabric that it ships, without deprecated ones; empty if it uses the system's.
+    providers: tuple[str, ...] = ()
     provider_variables: tuple[str, ...] = ("FI_PROVIDER",)  # sorted by precedence
     # Variables; may contain {interface} and {netmod}.
     tcp_only: Mapping[str, str] = field(default_factory=dict)

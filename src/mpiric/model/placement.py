@@ -5,6 +5,7 @@ from dataclasses import field
 from enum import Enum
 
 from mpiric.model.dataclass import dataclass
+from mpiric.model.devices import Gpu
 from mpiric.model.machine import Core, Topology
 
 
@@ -64,15 +65,6 @@ class PlacementRequest:
 
 
 @dataclass(frozen=True)
-class Gpu:
-    """Accelerator, and the hardware threads close to it."""
-
-    index: int
-    name: str
-    pus: tuple[int, ...]
-
-
-@dataclass(frozen=True)
 class Seat:
     """Position of a rank on its node: a set of hardware threads (OS indices) for each of its threads."""
 
@@ -80,6 +72,7 @@ class Seat:
     cores: tuple[Core, ...]
     numa: int  # NUMA node that contains most of its threads, and its memory
     gpu: int = -1
+    adapters: tuple[str, ...] = ()  # nearest network adapters; empty if the node has one
 
     @property
     def pus(self) -> tuple[int, ...]:
@@ -119,6 +112,11 @@ class Plan:
     def threads(self) -> int:
         """Return the number of threads per rank."""
         return len(self.seats[0].threads)
+
+    @property
+    def has_tiles(self) -> bool:
+        """Return whether ranks get tiles of GPUs, which launchers do not number."""
+        return any("." in gpu.number for gpu in self.gpus)
 
     @property
     def hosts(self) -> tuple[str, ...]:
@@ -206,6 +204,8 @@ class ProcessSeen:
     parent_cpus: tuple[int, ...] = ()  # CPUs of the parent process, empty if unknown
     cpu_list: str = ""  # list of CPUs or masks given to srun ("map_cpu:0,1"), "" without
     scheduled: str = ""  # job id of the scheduler, "" outside a job
+    gpus: tuple[str, ...] = ()  # names of the GPUs that it computes on, empty if unknown
+    gpus_allotted: int = 0  # number of GPUs of its job on this node, 0 if unknown
 
 
 OPENMP_BINDING = ("OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY")

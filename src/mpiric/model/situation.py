@@ -1,6 +1,6 @@
 """Situation: the facts that knobs decide on; Observation: results of running the original command."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
 from math import ceil, inf
@@ -10,6 +10,7 @@ from mpiric.model.dataclass import dataclass
 from mpiric.model.job import Job, Meaning
 from mpiric.model.machine import Machine
 from mpiric.model.mpi_library import MpiLibrary
+from mpiric.model.placement import ProcessSeen
 from mpiric.model.profile import Behaviour
 from mpiric.model.rank_order import RankOrders
 
@@ -185,6 +186,7 @@ class Situation:
     read_host_mpi: Callable[[], MpiLibrary | None] = field(default=lambda: None, compare=False, repr=False)
     read_library_defaults: Callable[[], Mapping[str, str]] = field(default=dict, compare=False, repr=False)
     try_layout: Callable[[], str] = field(default=str, compare=False, repr=False)
+    read_neighbours: Callable[[], Sequence[ProcessSeen]] = field(default=tuple, compare=False, repr=False)
 
     @cached_property
     def host_names(self) -> HostNames:
@@ -205,6 +207,19 @@ class Situation:
     def layout_refused(self) -> str:
         """Return the reason why no layout can be set in the job's output directory; "" if it can."""
         return self.try_layout()
+
+    @cached_property
+    def neighbours(self) -> tuple[ProcessSeen, ...]:
+        """Return the ranks of other jobs on this node that are bound to some of its CPUs."""
+        usable = set(self.machine.usable_pus)
+        shared = ((process, usable.intersection(process.cpus_allowed)) for process in self.read_neighbours())
+        return tuple(process for process, cpus in shared if 0 < len(cpus) < len(usable))
+
+    @cached_property
+    def free_cpus(self) -> tuple[int, ...]:
+        """Return the CPUs of this node that the job may use and no other job is bound to."""
+        occupied = {pu for process in self.neighbours for pu in process.cpus_allowed}
+        return tuple(pu for pu in self.machine.usable_pus if pu not in occupied)
 
     @property
     def mpi_in_force(self) -> str:

@@ -93,6 +93,7 @@ def spellers(newer: bool) -> Mapping[str, Spell]:  # noqa: FBT001
     return {
         **_fabrics.SPELLERS,
         "waiting": by_value({**_WAITING, "sleep": _SLEEP} if newer else _WAITING),
+        "async-progress": word("MPIR_CVAR_ASYNC_PROGRESS", {"on": "1"}),
         "node-transport": _node_transport,
         "network-library": word("MPIR_CVAR_CH4_NETMOD", {"ofi": "ofi", "ucx": "ucx"}),
         "single-copy": _single_copy(copies),

@@ -25,9 +25,16 @@ _OFI_PROVIDERS = {"tcp": "tcp", "verbs": "verbs;ofi_rxm"}
 # of this size: memory grows with it and with the number of peers.
 NETWORK_EAGER = ("UCX_RNDV_THRESH", "FI_OFI_RXM_BUFFER_SIZE")
 
+
+def _provider(value: str) -> dict[str, str]:
+    """Return the variables of a provider; lnx joins shared memory with the adapters of Slingshot."""
+    links = {"FI_LNX_PROV_LINKS": "shm+cxi", "OMPI_MCA_mtl_ofi_av": "table"} if value == "lnx" else {}
+    return {"FI_PROVIDER": _OFI_PROVIDERS.get(value, value), **links}
+
+
 # Knobs of UCX and libfabric themselves, independent of the MPI library.
 SPELLERS: Mapping[str, Spell] = {
-    "ofi-provider": lambda value, _: Spelling(environment={"FI_PROVIDER": _OFI_PROVIDERS.get(value, value)}),
+    "ofi-provider": lambda value, _: Spelling(environment=_provider(value)),
     "ucx-transports": word("UCX_TLS", _UCX_TRANSPORTS),
 }
 

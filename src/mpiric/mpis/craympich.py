@@ -50,6 +50,7 @@ _SPELLERS: Mapping[str, Spell] = {
     "single-copy-threshold": in_bytes("MPICH_SMP_SINGLE_COPY_SIZE"),
     "collective-component": word("MPICH_SHARED_MEM_COLL_OPT", {"shared-memory": "1", "messages": "0"}),
     # The limit is a variable of libfabric's cxi provider: eager up to it, rendezvous above.
+    "async-progress": word("MPICH_ASYNC_PROGRESS", {"on": "1"}),
     "eager-network": in_bytes("FI_CXI_RDZV_THRESHOLD"),
     "mpi-io": hint_speller(by_cray_variable),
 }

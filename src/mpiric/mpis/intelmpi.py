@@ -18,6 +18,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
 
+from mpiric.algorithms.library import version_numbers
 from mpiric.model.fabric import PairClass, TransportPath, TransportReport
 from mpiric.model.job import Spelling
 from mpiric.model.knob import Spell, by_value, in_bytes, parse_bytes, plain, word
@@ -118,6 +119,7 @@ _DRIVERS = "I_MPI_FILESYSTEM"
 SPELLERS: Mapping[str, Spell] = {
     **_fabrics.SPELLERS,
     "waiting": by_value(_WAITING),
+    "async-progress": word("I_MPI_ASYNC_PROGRESS", {"on": "1"}),
     "node-transport": _node_transport,
     "single-copy": by_value(_SINGLE_COPY),
     "single-copy-threshold": in_bytes("I_MPI_SHM_CMA_THRESHOLD"),
@@ -257,7 +259,14 @@ def _surroundings(installation: Installation) -> Surroundings:
     return Surroundings(environment, tuple(path), (f"{installation.prefix}/bin",))
 
 
-def _capabilities(_version: str, _transports: tuple[str, ...]) -> Capabilities:
+_OWN_LIBFABRIC = ("verbs", "psm2", "psm3", "mlx", "efa", "tcp")
+# From 2021.19 on it comes with the open libfabric, without PSM; mlx is deprecated (release notes).
+_OPEN_LIBFABRIC = ("verbs", "ucx", "opx", "efa", "tcp")
+_SINCE_OPEN = (2021, 19)
+
+
+def _capabilities(version: str, _transports: tuple[str, ...]) -> Capabilities:
+    is_open = version_numbers(version) >= _SINCE_OPEN
     return Capabilities(
         can_sleep=True,
         waiting_switches=("I_MPI_WAIT_MODE", "I_MPI_THREAD_YIELD"),
@@ -266,7 +275,9 @@ def _capabilities(_version: str, _transports: tuple[str, ...]) -> Capabilities:
         single_copy=("cma", "none"),
         memory_copies=("avx512", "avx2", "sse"),
         only_over_libfabric=True,
-        own_providers=("mlx",),  # provider on top of UCX
+        providers=_OPEN_LIBFABRIC if is_open else _OWN_LIBFABRIC,
+        component_variables=("I_MPI_OFI_PROVIDER", "FI_PROVIDER"),
+        removed_components=frozenset({"psm2", "psm3"} if is_open else ()),
         provider_variables=("I_MPI_OFI_PROVIDER", "FI_PROVIDER"),
         tcp_only={"I_MPI_FABRICS": "ofi", "FI_PROVIDER": "tcp", "FI_TCP_IFACE": "{interface}"},
         collectives=CollectiveComponents(on_node=("messages", "shared-memory")),

@@ -19,6 +19,7 @@ class Node:
     topology: Topology
     usable: tuple[int, ...]
     quota: float = 0.0  # CPU time per second that the control group grants, 0 if unlimited
+    gpus: int = 0
 
     def cores(self, pus: Collection[int]) -> set[int]:
         """Return the indices of the cores with these hardware threads."""
@@ -238,4 +239,26 @@ def same_cores(node: Node, processes: Sequence[ProcessSeen]) -> Finding | None:
         else "Several ranks are bound to the same cores.",
         f"{ranks_text(p for p in processes if p.pid in clashing)} on hardware threads {pu_list(shared)}",
         fix,
+    )
+
+
+def shared_gpu(
+    node: Node, processes: Sequence[ProcessSeen], other_processes: Sequence[ProcessSeen]
+) -> Finding | None:
+    """Find ranks that compute on the same GPU although the job has GPUs that no process computes on."""
+    users: dict[str, list[ProcessSeen]] = {}
+    for process in processes:
+        for gpu in process.gpus:
+            users.setdefault(gpu, []).append(process)
+    allotted = max((process.gpus_allotted for process in processes), default=0)
+    busy = len(users.keys() | ({gpu for p in other_processes for gpu in p.gpus} if not allotted else set()))
+    gpu, sharing = max(users.items(), key=lambda item: len(item[1]), default=("", []))
+    idle = (allotted or node.gpus) - busy
+    if len(sharing) < 2 or idle < 1:
+        return None
+    return Finding(
+        "gpu-shared",
+        f"Ranks share a GPU while {counted(idle, 'GPU')} of the node {'is' if idle == 1 else 'are'} idle.",
+        f"{ranks_text(sharing)} compute on GPU {gpu}",
+        "give each rank its GPU: srun --gpus-per-task=1, the script of `mpiric place --ranks N --write DIR`",
     )

@@ -1,71 +1,16 @@
 """Topology and request → Plan. Pure function."""
 
-import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterable
 from dataclasses import replace
 
 from mpiric.model.amount import counted
+from mpiric.model.devices import Devices, Gpu
 from mpiric.model.errors import MpiricError
 from mpiric.model.machine import Core, Cores, CoreSet, Level, Topology
-from mpiric.model.placement import Bandwidth, Gpu, HardwareThreads, PlacementRequest, Plan, Saturation, Seat
+from mpiric.model.placement import Bandwidth, HardwareThreads, PlacementRequest, Plan, Saturation, Seat
+from mpiric.placement.devices import adapters_of, read_devices
 from mpiric.placement.policies import PlacementDemand, gpu_of, policy_named
 from mpiric.placement.sizing import rule_of_thumb, saturation_of, size
-
-_COMPUTE_CLASSES = {"0302", "1200"}  # PCI classes: 3D controller, processing accelerator
-_COPROCESSOR, _GPU = "5", "1"  # hwloc_obj_osdev_type_t in hwloc 2
-_DRIVERS = ("cuda", "nvml", "rsmi", "ze", "opencl")
-
-
-def read_gpus(topology: Topology) -> tuple[Gpu, ...]:
-    """Return one GPU for each PCI device that computes, in bus order; needs XML with I/O devices.
-
-    Display adapters without a compute driver (the controller of a server's console) do not count.
-    """
-    if not topology.xml:
-        return ()
-    gpus: list[Gpu] = []
-
-    def visit(entry: ElementTree.Element, pus: tuple[int, ...]) -> None:
-        if entry.get("cpuset"):
-            pus = _pus_of(entry) or pus
-        if entry.get("type") == "PCIDev" and _computes(entry):
-            gpus.append(Gpu(len(gpus), _name(entry), pus))
-            return
-        for child in entry.findall("object"):
-            visit(child, pus)
-
-    root = ElementTree.fromstring(topology.xml)  # noqa: S314 a topology file has no entities to expand
-    for top in root.findall("object"):
-        visit(top, topology.pus)
-    return tuple(gpus)
-
-
-def _pus_of(entry: ElementTree.Element) -> tuple[int, ...]:
-    return tuple(
-        sorted(int(pu.get("os_index", "0")) for pu in entry.iter("object") if pu.get("type") == "PU")
-    )
-
-
-def _computes(entry: ElementTree.Element) -> bool:
-    return entry.get("pci_type", "")[:4] in _COMPUTE_CLASSES or bool(_devices(entry))
-
-
-def _devices(entry: ElementTree.Element) -> list[str]:
-    return [
-        device.get("name", "")
-        for device in entry.iter("object")
-        if device.get("type") == "OSDev"
-        and device.get("osdev_type") in {_COPROCESSOR, _GPU}
-        and device.get("name", "").startswith(_DRIVERS)
-    ]
-
-
-def _name(entry: ElementTree.Element) -> str:
-    names = _devices(entry)
-    model = next(
-        (info.get("value", "") for info in entry.iter("info") if info.get("name") == "PCIDevice"), ""
-    )
-    return model or (names[0] if names else entry.get("pci_busid", "gpu"))
 
 
 def price_of_more_nodes(plan: Plan, available: CoreSet) -> tuple[str, ...]:
@@ -152,16 +97,17 @@ def plan(
     request: PlacementRequest,
     usable: Iterable[int] = (),
     quota: float = 0.0,
-    gpus: tuple[Gpu, ...] = (),
+    devices: Devices | None = None,
 ) -> Plan:
-    """Return the hardware threads for each thread of each rank.
+    """Return the hardware threads for each thread of each rank, its GPU and its network adapters.
 
     ``usable`` are the hardware threads that affinity and control group allow, all if empty. ``quota`` is the
-    CPU time per second that the control group grants, 0 if unlimited.
+    CPU time per second that the control group grants, 0 if unlimited. ``devices`` are by default those in the
+    XML of the topology.
     Raises MpiricError if the ranks do not fit.
     """
     allowed = tuple(sorted(set(usable) & set(topology.pus))) or topology.pus
-    gpus = gpus or read_gpus(topology)
+    gpus, adapters = devices or read_devices(topology)
     name = request.policy or _choose_policy(request, gpus)
     policy = policy_named(name)
     available, selection_notes = select(topology, allowed, request)
@@ -180,6 +126,8 @@ def plan(
     seats = tuple(_seat(topology, cores, sizing.mode) for cores in arranged)
     if name == "near-gpu":
         seats = tuple(replace(s, gpu=gpu_of(i, len(seats), len(gpus))) for i, s in enumerate(seats))
+    chosen = adapters_of(topology, seats, gpus, adapters)
+    seats = tuple(replace(seat, adapters=names) for seat, names in zip(seats, chosen, strict=True))
     placed = Plan(request, topology, name, sizing.nodes, seats, allowed, (), saturation, gpus)
     notes = (
         *selection_notes,

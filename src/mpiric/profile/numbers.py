@@ -18,6 +18,7 @@ from mpiric.model.tuned import SymptomChange
 from mpiric.profile.cells import POINT_TO_POINT, fact
 from mpiric.profile.communicators import outside_bytes
 
+_LARGE_BYTES = 64 << 10  # messages that every library sends by a handshake, which needs both ranks
 _SMALL_BYTES = 2048  # limit of messages whose latency costs more than their length
 _TICKS_PER_S = 1e6
 _LINE_BYTES = 64  # cache line
@@ -64,6 +65,12 @@ def message_numbers(
         if record.function_classes.get(cell.function) in ("send", "start")
         and 0 < cell.bytes <= cell.calls * _SMALL_BYTES  # 0 bytes: sent to MPI_PROC_NULL
     )
+    large = sum(
+        cell.calls
+        for rank in record.ranks
+        for cell in rank.cells
+        if record.function_classes.get(cell.function) == "start" and cell.bytes >= cell.calls * _LARGE_BYTES
+    )
     looked_at = sum(rank.receives.looked_at for rank in record.ranks)
     late = sum(rank.receives.late for rank in record.ranks)
     return {
@@ -71,6 +78,7 @@ def message_numbers(
         "message_bytes": moved,
         "mean_message_bytes": _share(moved, messages),
         "small_message_share": min(1.0, _share(small, messages)),
+        "large_nonblocking": large,
         "off_node_share": _share(abroad, moved),
         "outside_world_bytes": outside_bytes(record),
         "receives_looked_at": looked_at,

@@ -66,7 +66,9 @@ def _ranks(plan: Plan) -> list[str]:
     lines = []
     for number, seat in enumerate(plan.seats[:_SHOWN_RANKS]):
         gpu = f"  GPU {seat.gpu} ({plan.gpus[seat.gpu].name})" if seat.gpu >= 0 else ""
-        lines.append(f"  rank {number:<4} NUMA {seat.numa:<3} hardware threads {pu_list(seat.pus)}{gpu}")
+        network = f"  network {','.join(seat.adapters)}" if seat.adapters else ""
+        where = f"NUMA {seat.numa:<3} hardware threads {pu_list(seat.pus)}"
+        lines.append(f"  rank {number:<4} {where}{gpu}{network}")
     if plan.ranks_per_node > _SHOWN_RANKS:
         lines.append(f"  … and {plan.ranks_per_node - _SHOWN_RANKS} more")
     return lines

@@ -35,6 +35,7 @@ def print_profile(profile: Profile, console: Console, report: str = "") -> None:
 
 def _summary(profile: Profile, report: str) -> Iterator[RenderableType]:
     yield _headline(profile)
+    yield from _start_up(profile)
     yield Text(diagnosis(profile), style=_style(profile.efficiencies.parallel))
     yield _time_bar(profile)
     yield _efficiencies(profile)
@@ -71,6 +72,16 @@ def _headline(profile: Profile) -> Text:
         text.append(f", {seconds(start_up_s)} of it in MPI_Init and MPI_Finalize")
     text.append(f"   MPI {share(profile.mpi_share)}", style=_style(1.0 - profile.mpi_share))
     return text.append(f"   {library(profile)}", style="dim")
+
+
+def _start_up(profile: Profile) -> Iterator[Text]:
+    """Yield the parts of the start-up if it takes a good part of the run."""
+    titles = {"launcher": "launcher", "program": "program", "library": "MPI library"}
+    parts_s = {title: profile.numbers.get(f"{name}_start_s", 0.0) for name, title in titles.items()}
+    whole_s = sum(parts_s.values())
+    if whole_s and whole_s >= _START_UP * (whole_s + profile.wall_s):
+        parts = ", ".join(f"{title} {seconds(part_s)}" for title, part_s in parts_s.items())
+        yield Text(f"start-up {seconds(whole_s)}: {parts}", style="dim")
 
 
 def start_up_share(profile: Profile) -> float:

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <initializer_list>
 #include <iterator>
@@ -243,16 +244,66 @@ void add_fault_cost(AddFact add_fact) noexcept {
     add_number(add_fact, "fault_ns", spent[touched_pages / 2]);
 }
 
+/// Functions of a library that gives a program its GPUs: the device that the calling thread computes on, and
+/// the PCI bus of a device. Both return 0 for success.
+struct GpuLibrary {
+    const char *name, *device, *bus;
+};
+
+constexpr GpuLibrary gpu_libraries[] = {
+    {"libcuda.so", "cuCtxGetDevice", "cuDeviceGetPCIBusId"},
+    {"libamdhip64.so", "hipGetDevice", "hipDeviceGetPCIBusId"},
+};
+
+/// The path of a loaded library; null when it is not loaded.
+const char* loaded_library(const char* name) noexcept {
+    struct Search {
+        const char *name, *path;
+    } search{name, nullptr};
+    auto compare = [](dl_phdr_info* object, size_t, void* data) {
+        auto& search = *static_cast<Search*>(data);
+        if (object->dlpi_name && std::strstr(object->dlpi_name, search.name))
+            search.path = object->dlpi_name;
+        return int(search.path != nullptr);
+    };
+    dl_iterate_phdr(compare, &search);
+    return search.path;
+}
+
+/// Adds the PCI bus of the GPU that this thread computes on. The program may have loaded the library for
+/// itself alone, so its functions are asked of the library.
+void add_gpu(AddFact add_fact, const GpuLibrary& library) noexcept {
+    const char* path = loaded_library(library.name);
+    void* handle = path ? dlopen(path, RTLD_LAZY | RTLD_NOLOAD) : nullptr;
+    if (!handle)
+        return;
+    const auto device_of = reinterpret_cast<int (*)(int*)>(dlsym(handle, library.device));
+    const auto bus_of = reinterpret_cast<int (*)(char*, int, int)>(dlsym(handle, library.bus));
+    int device = 0;
+    char bus[32] = {};
+    if (device_of && bus_of && device_of(&device) == 0 && bus_of(bus, sizeof bus, device) == 0)
+        add_fact("gpu", bus);
+    dlclose(handle);
+}
+
+/// Adds the driver of an accelerator, if it is loaded, and the GPU of this rank.
+void add_gpus(AddFact add_fact) noexcept {
+    if (!device_driver_loaded())
+        return;
+    add_fact("gpu.driver", "1");
+    for (const GpuLibrary& library : gpu_libraries)
+        add_gpu(add_fact, library);
+    if (const char* allotted = std::getenv("SLURM_GPUS_ON_NODE"))
+        add_fact("gpu.allotted", allotted);
+}
+
 }  // namespace
 
 bool device_driver_loaded() noexcept {
-    auto is_driver = [](dl_phdr_info* object, size_t, void*) {
-        for (const char* name : {"libcuda.so", "libamdhip64.so", "libhsa-runtime64.so", "libze_loader.so"})
-            if (object->dlpi_name && std::strstr(object->dlpi_name, name))
-                return 1;
-        return 0;
-    };
-    return dl_iterate_phdr(is_driver, nullptr) != 0;
+    for (const char* name : {"libcuda.so", "libamdhip64.so", "libhsa-runtime64.so", "libze_loader.so"})
+        if (loaded_library(name))
+            return true;
+    return false;
 }
 
 void take_usage_before_mpi() noexcept {
@@ -294,8 +345,7 @@ void add_end_facts(AddFact add_fact) noexcept {
     add_fault_cost(add_fact);
     add_counters(add_fact);
     add_threads(add_fact);
-    if (device_driver_loaded())
-        add_fact("gpu.driver", "1");
+    add_gpus(add_fact);
 }
 
 }  // namespace mpiric::system

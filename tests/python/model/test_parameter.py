@@ -48,3 +48,7 @@ def test_bad_input_gives_one_sentence_and_a_hint(texts, message):
 def test_hostile_values_are_refused(value):
     with pytest.raises(ValueError, match="not a value"):
         check_parameter_value(value)
+
+
+def test_a_parameter_may_stand_in_a_file_alone():
+    assert parse_parameters(["NB=1,2"], ("./xhpl", "block {NB}\n")) == {"{NB}": ("1", "2")}

@@ -217,3 +217,28 @@ def test_cores_to_ask_for_are_counted_for_one_rank():
     fix = next(finding.fix for finding in findings if finding.id == "cgroup-too-small")
     assert "4 cores on each node" in fix
     assert "--cpus-per-task=2" in fix
+
+
+def test_ranks_on_one_gpu_are_named_while_others_idle():
+    node = Node(FOUR, FOUR.pus, gpus=2)
+    shared = [rank(number, (number,), gpus=("0000:07:00.0",)) for number in (0, 1)]
+    finding = judge(node, shared)[0]
+    assert finding.id == "gpu-shared"
+    assert finding.says == "Ranks share a GPU while 1 GPU of the node is idle."
+    assert "ranks 0-1 compute on GPU 0000:07:00.0" in finding.evidence
+
+
+def test_gpus_of_other_jobs_are_not_idle():
+    node = Node(FOUR, FOUR.pus, gpus=2)
+    ranks = [rank(number, (number,), gpus=("a",)) for number in (0, 1)]
+    assert ids(node, *ranks, rank(2, (2,), job="launcher 2", gpus=("b",))) == []
+
+
+def test_ranks_may_share_the_only_gpu_of_their_job():
+    node = Node(FOUR, FOUR.pus, gpus=4)
+    assert ids(node, *(rank(number, (number,), gpus=("a",), gpus_allotted=1) for number in (0, 1))) == []
+
+
+def test_ranks_that_share_all_gpus_evenly_are_fine():
+    node = Node(FOUR, FOUR.pus, gpus=2)
+    assert ids(node, *(rank(number, (number,), gpus=("ab"[number % 2],)) for number in range(4))) == []

@@ -60,12 +60,15 @@ class TrialDirectory:
     overlaid: OverlaidTrials | None = None
     mounter: Mounter | None = None
     skip: Callable[[str], bool] | None = None  # matches paths of mpiric in the directory
+    given: frozenset[str] = frozenset()  # files that are written for the trial, by relative path
 
     def written(self) -> dict[str, Path]:
         """Return the regular files that the trial created or changed, by relative path."""
         if self.overlaid is not None:
-            return self.overlaid.written()
-        return written_files(self.path, self.before, self.skip or _is_area)
+            written = self.overlaid.written()
+        else:
+            written = written_files(self.path, self.before, self.skip or _is_area)
+        return {name: path for name, path in written.items() if name not in self.given}
 
     def where(self, path: str) -> Path:
         """Return the location of a file before the trial, for a relative or absolute path of the trial."""

@@ -72,11 +72,16 @@ def first_line(done: subprocess.CompletedProcess[str]) -> str:
 _LIMIT_S = 60.0  # limit of a command; it hangs if the servers of the file system are down
 
 
-def make_ready(launch: Launch, environment: Mapping[str, str], directory: str | Path) -> str:
-    """Prepare a launch in ``directory``; return a sentence about the first failure, "" without one."""
+def make_ready(
+    launch: Launch, environment: Mapping[str, str], directory: str | Path, layer: str | Path = ""
+) -> str:
+    """Prepare a launch in ``directory``; return a sentence about the first failure, "" without one.
+
+    ``layer`` receives the files of the working directory if that is laid over the user's.
+    """
     try:
         for path, text in launch.files.items():
-            _write(Path(path), text)
+            _write(Path(layer or directory) / path, text)
     except OSError as error:
         return f"{error.filename}, which ranks are to read, cannot be written: {error.strerror}"
     for command in launch.prepare:

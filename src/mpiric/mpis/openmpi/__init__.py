@@ -167,9 +167,9 @@ def _capabilities(version: str, transports: tuple[str, ...]) -> Capabilities:
         removed_components=frozenset(name for name, removed in _REMOVED_IN.items() if number >= removed),
         collectives=CollectiveComponents(
             between_nodes=("han", "adapt"),
-            on_node=("xhc", "sm") if number >= 6 else ("sm",),
+            on_node=("xhc", "acoll", "sm") if number >= 6 else ("sm",),
             everywhere=("tuned",) if number >= 5 else (),
-            plugins={"without-hcoll": "libhcoll."},
+            plugins={"without-hcoll": "libhcoll.", "ucc": "libucc."},
         ),
         # Version 4 allows a choice of algorithms at run time only if this was set at start.
         needed_to_switch_algorithms={"OMPI_MCA_coll_tuned_use_dynamic_rules": "1"} if number == 4 else {},

@@ -12,7 +12,7 @@ from mpiric.model.situation import Situation
 from mpiric.mpis import _fabrics
 from mpiric.mpis._file_hints import by_ompio_parameters, hint_speller
 
-_COLLECTIVE_COMPONENTS = ("adapt", "han", "sm", "tuned", "xhc")
+_COLLECTIVE_COMPONENTS = ("acoll", "adapt", "han", "sm", "tuned", "xhc")
 _ABOVE_ALL = "80"  # above the defaults of all built-in components (at most 78)
 _SEGMENT_BYTES = {"vader": 4 << 20, "sm": 16 << 20}
 _FRAGMENTS = 512  # limit of eager buffers in a rank's free list
@@ -117,7 +117,9 @@ def _memory_copy(value: str, situation: Situation) -> Spelling | None:
 def _collectives(value: str, situation: Situation) -> Spelling | None:
     if value == "without-hcoll":
         return _mca({"coll_hcoll_enable": "0"})
-    if value not in _COLLECTIVE_COMPONENTS or (value == "xhc" and situation.mpi.major < 6):
+    if value == "ucc":
+        return _mca({"coll_ucc_enable": "1", "coll_ucc_priority": _ABOVE_ALL})
+    if value not in _COLLECTIVE_COMPONENTS or (value in ("acoll", "xhc") and situation.mpi.major < 6):
         return None
     return _mca({f"coll_{value}_priority": _ABOVE_ALL})
 

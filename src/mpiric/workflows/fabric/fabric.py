@@ -143,7 +143,7 @@ def _examined(
             *container_findings(parsed, host),
             *knobs.inherited_problems(situation),
             *mpis.foreign_settings(situation.inherited, situation.mpi),
-            *warnings_of(situation.machine.nics, situation.mpi.implementation, pairs),
+            *warnings_of(situation.machine.nics, situation.mpi.label, pairs),
             *disturbed_times(routes),
             *varying([*probes, *again]),
         ),

@@ -10,7 +10,7 @@ from mpiric.host.files import text_of
 from mpiric.host.host import Host
 from mpiric.host.installation.native import native_part
 from mpiric.machine import load_topology, read_machine
-from mpiric.machine.system import local_gpus
+from mpiric.machine.devices import local_devices
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 from mpiric.model.job import HostSlots
@@ -58,8 +58,8 @@ def place(
     else:
         machine = read_machine(host, working_directory)
         usable = tuple(pu for pu in machine.usable_pus if not pus or pu in pus)
-        gpus = local_gpus(host)
-        new_plan = plan(machine.topology, request, usable, machine.limits.cgroup_cpus, gpus)
+        devices = local_devices(host)
+        new_plan = plan(machine.topology, request, usable, machine.limits.cgroup_cpus, devices)
         title = machine.host_name
     return Placed((new_plan,), launchers.emit_all((new_plan,)), launchers.runtime_variables(new_plan), title)
 

@@ -11,6 +11,7 @@ from mpiric.host.host import Host
 from mpiric.host.processes.early_end import EarlyEnd
 from mpiric.lab.probes import Probe
 from mpiric.machine import read_machine
+from mpiric.machine.gpus_in_use import nvidia_gpus
 from mpiric.machine.running_ranks import see_jobs, see_process
 from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
@@ -148,7 +149,7 @@ def _since(process: ProcessSeen, before_s: Mapping[tuple[int, int], float]) -> P
 
 def node_of(machine: Machine) -> Node:
     """Return the properties of the machine for the checks."""
-    return Node(machine.topology, machine.usable_pus, machine.limits.cgroup_cpus)
+    return Node(machine.topology, machine.usable_pus, machine.limits.cgroup_cpus, machine.gpus)
 
 
 def look(host: Host, which: str, working_directory: str) -> Checked:
@@ -156,7 +157,8 @@ def look(host: Host, which: str, working_directory: str) -> Checked:
 
     Other jobs on the same cores are reported as well. Raises NotFoundError if there is nothing to report.
     """
-    everyone = see_jobs(host)
+    nvidia = nvidia_gpus(host)
+    everyone = tuple(replace(rank, gpus=nvidia.get(rank.pid, rank.gpus)) for rank in see_jobs(host))
     machine = read_machine(host, working_directory)
     chosen = tuple(process for process in everyone if not which or _is_of(process, which))
     if which and not chosen and which.isdigit():
@@ -265,4 +267,6 @@ def _process(rank: RankRecord, bound_by: str, pool: ThreadPool | None) -> Proces
         bound_by=bound_by,
         unlimited_pool=pool,
         job="profiled",
+        gpus=(rank.facts["gpu"],) if "gpu" in rank.facts else (),
+        gpus_allotted=fact(rank, "gpu.allotted"),
     )

@@ -10,6 +10,7 @@ from dataclasses import replace
 from mpiric.model.amount import seconds
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import Finding
+from mpiric.model.machine import Machine
 from mpiric.model.profile import TIME_OUTSIDE, Advice
 from mpiric.model.record import RankRecord, Record
 from mpiric.profile.cells import fact
@@ -17,6 +18,8 @@ from mpiric.profile.cells import fact
 _WORTH_S, _WORTH_SHARE = 1.0, 0.2  # a part of the run that is worth a finding exceeds both
 _CAUSE_SHARE = 0.5  # smallest share of the waiting time that names its cause
 _LIMIT_S = 5.0  # longest measurement of the name resolution
+_START_SHARE, _NAME_S = 0.05, 0.1  # a slow name resolution exceeds both: share of the run, and time
+_QUESTIONS = 10  # launcher, its daemons, the library and its network layers each resolve the name
 _SOURCE = "getaddrinfo(3), hosts(5); getrusage(2): CPU time of the ranks before MPI_Init"
 
 
@@ -35,6 +38,13 @@ class RunParts:
     def total_s(self) -> float:
         """Return the time of the whole launch."""
         return self.before_s + self.init_s + self.main_s + self.after_s
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """Return the start-up of launcher, program and MPI library, as numbers of a profile."""
+        program_s = min(self.before_s, self.before_cpu_s)
+        launcher_s = self.before_s - program_s
+        return {"launcher_start_s": launcher_s, "program_start_s": program_s, "library_start_s": self.init_s}
 
 
 def run_parts(record: Record, host_name: str, launched_unix_s: float, wall_s: float) -> RunParts | None:
@@ -78,19 +88,32 @@ def own_name_s() -> float:
     return time.monotonic() - begin_s
 
 
-def outside_advice(parts: RunParts, measure_name_s: Callable[[], float] = own_name_s) -> Advice | None:
-    """Return the advice on the largest part outside the main part of the run; None if all are short."""
+def hosts_line(machine: Machine) -> str:
+    """Return the line of /etc/hosts that resolves this host's name, with its address on the best network."""
+    interfaces = [nic for nic in machine.networks if nic.is_ip] or list(machine.networks)
+    every = [address for nic in interfaces for address in nic.addresses] or ["127.0.1.1"]
+    address = next((address for address in every if ":" not in address), every[0])
+    return f"{address} {machine.host_name}"
+
+
+def outside_advice(
+    parts: RunParts, line: str, measure_name_s: Callable[[], float] = own_name_s
+) -> Advice | None:
+    """Return the advice on the largest part outside the main part of the run; None if all are short.
+
+    ``line`` of /etc/hosts resolves the name of this host.
+    """
     worth_s = max(_WORTH_S, _WORTH_SHARE * parts.total_s)
+    name_worth_s = max(_NAME_S, _START_SHARE * parts.total_s)
     outside_s = parts.before_s + parts.after_s
-    if max(outside_s, parts.init_s) <= worth_s:
-        return None
-    name_s, around_s = measure_name_s(), outside_s + parts.init_s
+    around_s = outside_s + parts.init_s
+    name_s = measure_name_s() if around_s > name_worth_s else 0.0
     waits_s = around_s - parts.before_cpu_s
-    if name_s > _WORTH_S and waits_s > _CAUSE_SHARE * max(name_s, around_s):
+    if name_s > name_worth_s and waits_s > _CAUSE_SHARE * max(name_s, around_s):
         bound = "at least " if name_s >= _LIMIT_S else ""
         says = f"The name of this host is resolved slowly, in {bound}{seconds(name_s)}: the start waits."
-        fix = "add the host's name and address to /etc/hosts, or repair the name server in /etc/resolv.conf"
-        lost_s = around_s
+        fix = f"add the line '{line}' to /etc/hosts, or repair the name server in /etc/resolv.conf"
+        lost_s = min(around_s, _QUESTIONS * name_s)
     elif outside_s <= worth_s:
         return None  # the advice on MPI_Init and MPI_Finalize covers it
     else:

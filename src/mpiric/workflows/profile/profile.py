@@ -39,7 +39,7 @@ from mpiric.workflows.launch.nodes import cleaned_nodes
 from mpiric.workflows.launch.parse_job import ParsedJob, parse_job, program_path
 from mpiric.workflows.launch.world_check import ranks_alone
 from mpiric.workflows.placement.verify import judge_record, variables_that_bind
-from mpiric.workflows.profile.outside_time import outside_advice, run_parts, with_outside
+from mpiric.workflows.profile.outside_time import hosts_line, outside_advice, run_parts, with_outside
 from mpiric.workflows.profile.request import FAILING, ProfileRequest, directory_of, lock_emptied, unwritable
 from mpiric.workflows.run.run import with_mpi, with_values
 from mpiric.workflows.trials.last_look import look_at_ranks
@@ -215,7 +215,8 @@ def _read_profile(
     is_only_record = not any(directory.glob("record-*.mpiric"))
     if trial.outcome is Outcome.OK and is_only_record:
         parts = run_parts(record, machine.host_name, launched_unix_s, trial.wall_s)
-        outside = outside_advice(parts) if parts else None
+        outside = outside_advice(parts, hosts_line(machine)) if parts else None
+        profile_ = replace(profile_, numbers={**profile_.numbers, **(parts.numbers if parts else {})})
         advice = with_outside(advice, outside, parts) if parts and outside else advice
     alone = ranks_alone(prepared.parsed.job, record, host)
     advice = (alone,) if alone else advice

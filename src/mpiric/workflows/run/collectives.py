@@ -35,6 +35,7 @@ class RunRequest:
     allow_rounding: bool = False  # consent to rounding settings of another user's recipe
     without_recipe: str = "running the command as it is"  # sentence for a run without an applicable recipe
     values: Mapping[str, str] = field(default_factory=dict)  # knobs set by hand, which replace the recipe's
+    file_templates: Mapping[str, str] = field(default_factory=dict)  # relative path → text with {NAME}
     policy: Path | None = None  # algorithm policy, JSON or flat
     rank_order: Path | None = None  # slot of each rank, as in spec/formats/order.md
     policy_out: Path | None = None  # output file of the learned policy

@@ -11,8 +11,9 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MismatchError, MpiricError, NoRuntimeError, NotFoundError
 from mpiric.model.evidence import Fingerprint, Recipe, WholeVerdict
-from mpiric.model.job import LEFT_OUT, Launch
+from mpiric.model.job import LEFT_OUT, Launch, Meaning
 from mpiric.model.knob import SET_THE_CPUS, FilesEffect
+from mpiric.model.machine import pu_list
 from mpiric.model.quoting import sh_word
 from mpiric.model.situation import Situation
 from mpiric.tuning.store import default_store
@@ -74,6 +75,7 @@ def prepare(request: RunRequest, host: Host, parsed: ParsedJob | None = None) ->
         request.environment,
         takes_another_mpi=bool(request.values.get("mpi")),
     )
+    parsed = replace(parsed, job=replace(parsed.job, file_templates=request.file_templates))
     warnings = breaking(parsed, host)
     try:
         return _with_settings(request, parsed, warnings, host)
@@ -134,6 +136,7 @@ def _with_settings(
     sentences += [f"applied: {configuration}"] if recipe is None and configuration else []
     sentences += _layout_notes(configuration, situation)
     sentences += _binding_notes(configuration, situation)
+    sentences += _neighbour_notes(configuration, situation) if request.starts else []
     if defaults is not None and recipe is None and not configuration:
         sentences += [] if request.use_recipe else [defaults.sentence]
         return PreparedRun(defaults.launch, configuration, situation.job.environment, "", tuple(sentences))
@@ -186,6 +189,23 @@ def _binding_notes(configuration: Configuration, situation: Situation) -> Iterat
             f"ranks are bound by the default of {values['mpi']}, which may differ from the default "
             f"of {library}; --set binding=LEVEL sets it"
         )
+
+
+def _neighbour_notes(configuration: Configuration, situation: Situation) -> Iterator[str]:
+    """Yield a sentence if another job on this node is bound to CPUs, and this launch binds its ranks, too."""
+    chosen = configuration.as_dict().get("binding")
+    options = (option for segment in situation.job.segments for option in segment.options)
+    levels = [" ".join(option.values) for option in options if option.meaning is Meaning.BINDING]
+    level = chosen or (levels or [knobs.binding_in_force(situation.mpi, situation)])[-1]
+    if situation.nodes > 1 or level in ("", "none", "free") or not situation.neighbours:
+        return
+    first, free = situation.neighbours[0], situation.free_cpus
+    bound = pu_list(pu for process in situation.neighbours for pu in process.cpus_allowed)
+    name = first.program.rsplit("/", 1)[-1]
+    enough = len(free) >= situation.ranks_per_node
+    use = f"--set binding=free uses {pu_list(free)}" if enough else "there are not enough others"
+    job = f"another job ({first.job}: {name}) is bound to the CPUs {bound}"
+    yield f"{job}, and this launch binds its ranks: {use}"
 
 
 def _layout_notes(configuration: Configuration, situation: Situation) -> Iterator[str]:

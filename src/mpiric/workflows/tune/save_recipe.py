@@ -64,7 +64,13 @@ def save_recipe(state: TuneState, evidence: Evidence, split: SplitGain | None, h
     )
     path = state.log.path / file_name(recipe.name)
     write_recipe(path, recipe)
-    run = RunRequest(request.argv, request.working_directory, request.environment, recipe=path)
+    run = RunRequest(
+        request.argv,
+        request.working_directory,
+        request.environment,
+        recipe=path,
+        file_templates=request.file_templates,
+    )
     try:
         prepared = prepare(run, host)
         if lost := [item for item in configuration.items if item not in prepared.configuration.items]:

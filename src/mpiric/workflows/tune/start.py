@@ -101,7 +101,9 @@ def parse_request(request: TuneRequest, host: Host) -> ParsedJob:
     parsed = parse_job(argv, host, request.working_directory, request.environment, request.stdin)
     if not baseline:
         return parsed
-    job = with_parameters(replace(parsed.job, template=request.argv), baseline)
+    job = with_parameters(
+        replace(parsed.job, template=request.argv, file_templates=request.file_templates), baseline
+    )
     for name, values in request.parameters.items():
         for value in values:
             with_parameters(job, {name: value})  # raises if an option of the launcher cannot have it

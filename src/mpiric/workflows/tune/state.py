@@ -64,6 +64,7 @@ class TuneRequest:
     site: bool = False  # only knobs that hold for every program
     advised: tuple[str, ...] = ()  # knobs that the advice on a record names: tried first
     parameters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # {NAME} in argv → values
+    file_templates: Mapping[str, str] = field(default_factory=dict)  # relative path → text with {NAME}
     options: tuple[str, ...] = ()  # options of the call, as written, for resuming it
     spread: Spread | None = None  # distribution over the jobs of an array; None: sequential runs
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 from tests.support.records import cell, rank, record
-from tests.support.situations import situation
+from tests.support.situations import machine, situation
 
 from mpiric.model.errors import Finding
 from mpiric.model.profile import Advice
@@ -13,12 +13,14 @@ from mpiric.profile.analyse import analyse
 from mpiric.workflows.profile import doctor
 from mpiric.workflows.profile.outside_time import (
     RunParts,
+    hosts_line,
     outside_advice,
     own_name_s,
     run_parts,
     with_outside,
 )
 
+LINE = "10.0.0.1 n1"
 LATE = RunParts(before_s=30.0, init_s=0.1, main_s=0.001, after_s=0.2, before_cpu_s=0.1)
 
 
@@ -27,14 +29,14 @@ def quickly() -> float:
 
 
 def says(parts: RunParts, name_s=quickly) -> str:
-    advice = outside_advice(parts, name_s)
+    advice = outside_advice(parts, LINE, name_s)
     return advice.finding.says if advice else ""
 
 
 def test_a_slow_resolution_of_the_own_name_is_the_cause():
-    advice = outside_advice(LATE, lambda: 3.0)
+    advice = outside_advice(LATE, LINE, lambda: 3.0)
     assert advice.finding.says.startswith("The name of this host is resolved slowly, in 3 s:")
-    assert "/etc/hosts" in advice.finding.fix
+    assert advice.finding.fix.startswith("add the line '10.0.0.1 n1' to /etc/hosts")
     assert advice.gain_share > 0.9
 
 
@@ -48,7 +50,7 @@ def test_a_slow_resolution_is_not_the_cause_of_a_start_that_computes_or_is_short
 
 
 def test_every_part_is_in_the_evidence():
-    evidence = outside_advice(LATE, quickly).finding.evidence
+    evidence = outside_advice(LATE, LINE, quickly).finding.evidence
     assert evidence.startswith("launch to MPI_Init 30 s (a rank computes 100 ms), MPI_Init 100 ms,")
 
 
@@ -68,21 +70,39 @@ def test_the_cause_of_the_larger_part_is_named(parts, expected):
 @pytest.mark.parametrize(
     "parts",
     [
-        replace(LATE, before_s=0.9, after_s=0.0),
-        replace(LATE, before_s=3.0, main_s=30.0),
+        replace(LATE, before_s=0.05, init_s=0.01, main_s=0.0, after_s=0.0),
+        replace(LATE, before_s=3.0, main_s=300.0),
     ],
 )
 def test_a_short_time_or_a_small_share_is_no_finding_and_nothing_is_measured(parts):
     def measured() -> float:
         raise AssertionError
 
-    assert outside_advice(parts, measured) is None
+    assert outside_advice(parts, LINE, measured) is None
 
 
 def test_a_long_mpi_init_is_left_to_its_own_rule_unless_the_name_is_slow():
     parts = replace(LATE, before_s=0.1, init_s=30.0)
     assert says(parts) == ""
     assert says(parts, lambda: 4.0).startswith("The name of this host")
+
+
+def test_a_slow_name_in_a_short_start_is_worth_its_share():
+    parts = RunParts(before_s=0.6, init_s=0.3, main_s=2.0, after_s=0.0, before_cpu_s=0.05)
+    assert says(parts) == ""
+    advice = outside_advice(parts, LINE, lambda: 0.2)
+    assert advice.finding.says.startswith("The name of this host is resolved slowly, in 200 ms")
+    assert advice.gain_share == pytest.approx(0.9 / 2.9)
+
+
+def test_the_line_for_the_hosts_file_has_the_address_of_the_best_network():
+    assert hosts_line(machine()) == "10.0.0.1 n1"
+    assert hosts_line(replace(machine(), nics=())) == "127.0.1.1 n1"
+
+
+def test_the_start_is_split_into_launcher_program_and_library():
+    numbers = replace(LATE, before_cpu_s=28.0).numbers
+    assert numbers == {"launcher_start_s": 2.0, "program_start_s": 28.0, "library_start_s": 0.1}
 
 
 def test_parts_of_a_run_add_up_to_its_time():
@@ -100,7 +120,7 @@ def test_ranks_of_other_nodes_have_other_clocks():
 
 def test_gains_become_shares_of_the_whole_run():
     other = Advice(Finding("other", "", "", ""), 1.0, 0.5, "", (), (), "")
-    outside = outside_advice(LATE, quickly)
+    outside = outside_advice(LATE, LINE, quickly)
     first, second = with_outside((other,), outside, LATE)
     assert first is outside
     assert second.gain_share == pytest.approx(0.101 / 30.301)

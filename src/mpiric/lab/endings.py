@@ -23,6 +23,15 @@ _PTRACE_SCOPE = "/proc/sys/kernel/yama/ptrace_scope"
 _SHOWN = 160  # characters of a quoted line
 _SIGNAL = re.compile(r"\(signal (\d+)\)|on\s+signal (\d+)|KILLED BY SIGNAL: (\d+)|Signal: [^\n(]*\((\d+)\)")
 _MOST_SIGNALS = 64
+_MOST_LINES = 3  # lines of an output that explain an unknown failure
+# What launchers print after a failure, around the output of the program
+_OF_LAUNCHER = re.compile(
+    r"^-{60,}\n(?:(?!-{60,}).*\n)*?.*(?:mpirun|prterun|orterun|Primary job|child job)"
+    r"(?:(?!\n-{60,})[\s\S])*\n-{60,}$|^={60,}\n(?:=.*\n)*={60,}$"
+    r"|^(?:\[(?:mpiexec|proxy)[^\]]*\]|srun:|slurmstepd:|mpiric:|YOUR APPLICATION|This typically refers|"
+    r"Please see the FAQ page).*$",
+    re.MULTILINE,
+)
 
 
 @dataclass(frozen=True)
@@ -78,6 +87,19 @@ def explain_ending(failed: FailedRun, host: Host) -> Advice | None:
             source = entry["source"]
             return Advice(finding, 0.0, None, "", (), commands, source, explains_run=True, remedy=remedy)
     return None
+
+
+def unknown_ending(failed: FailedRun) -> Advice:
+    """Return the advice on a failure without a known cause: the last lines of the program's own output."""
+    own = _OF_LAUNCHER.sub("", failed.text) if failed.job.launcher_words else failed.text
+    lines = [line.strip()[:_SHOWN] for line in (own.strip() or failed.text).splitlines() if line.strip()]
+    finding = Finding(
+        "unknown-failure",
+        f"the command ended with exit status {failed.exit_status}, and mpiric does not know why",
+        f"its output ends: {' | '.join(lines[-_MOST_LINES:])}" if lines else "it printed nothing",
+        "look for the first error in its output, and check its input and arguments",
+    )
+    return Advice(finding, 0.0, None, "", (), (), "exit status of the command", explains_run=True)
 
 
 def _match(entry: Mapping[str, Any], failed: FailedRun) -> tuple[str, Mapping[str, str]]:

@@ -23,7 +23,7 @@ from mpiric.profile.numbers import (
     system_numbers,
     time_numbers,
 )
-from mpiric.profile.sites import site_uses
+from mpiric.profile.sites import site_uses, waiting_place
 from mpiric.profile.timeline import excess_numbers, timeline_of
 
 _COPY_BYTES_PER_S = 4e9  # a copy reads and writes, half of the bandwidth of a core
@@ -138,6 +138,7 @@ def analyse(record: Record, command: str = "", usable_cpus: Mapping[str, int] | 
         ranks=ranks,
         files=files,
         sites=site_uses(record),
+        waiting_place=waiting_place(record, int(numbers["busiest_rank"])),
         p2p=p2p,
         one_sided=communicators.between_ranks(record, communicators.ONE_SIDED),
         nodes=nodes,

@@ -39,9 +39,9 @@ from mpiric.workflows.launch.nodes import cleaned_nodes
 from mpiric.workflows.launch.parse_job import ParsedJob, parse_job, program_path
 from mpiric.workflows.launch.world_check import ranks_alone
 from mpiric.workflows.placement.verify import judge_record, variables_that_bind
-from mpiric.workflows.profile.outside_time import outside_advice, run_parts, with_outside
 from mpiric.workflows.profile.request import FAILING, ProfileRequest, directory_of, lock_emptied, unwritable
 from mpiric.workflows.run.run import with_mpi, with_values
+from mpiric.workflows.trials.outside_time import outside_advice, run_parts, with_outside
 from mpiric.workflows.trials.recorded_runs import with_others
 
 _FLUSH_S = 0.3  # time for ranks to write their buffers before the run is ended

@@ -3,10 +3,12 @@
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
+from mpiric.lab.directory_runs import Recorded
 from mpiric.model.amount import seconds
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import Finding
@@ -131,9 +133,22 @@ def _cause(parts: RunParts) -> tuple[str, str]:
     )
 
 
-def with_outside(advice: tuple[Advice, ...], outside: Advice, parts: RunParts) -> tuple[Advice, ...]:
+def outside_of(recorded: Recorded, host_name: str) -> Advice | None:
+    """Return the advice on the time of a recorded run outside of MPI; None if its times are unknown."""
+    launched_unix_s = recorded.ended_unix_s - recorded.run_s
+    parts = run_parts(recorded.record, host_name, launched_unix_s, recorded.run_s)
+    return outside_advice(parts) if parts and recorded.ended_unix_s and recorded.run_s else None
+
+
+def outside_from_json(finding: Mapping[str, Any]) -> Advice:
+    """Return the advice from its JSON in a report, as a record has no time of the launch."""
+    texts = (str(finding[key]) for key in ("id", "says", "evidence", "fix"))
+    return Advice(Finding(*texts), float(finding["gain_share"]), None, "", (), (), _SOURCE)
+
+
+def with_outside(advice: tuple[Advice, ...], outside: Advice) -> tuple[Advice, ...]:
     """Insert the advice before the first that promises less; gains become shares of the whole run."""
-    inside = (parts.init_s + parts.main_s) / parts.total_s
+    inside = 1.0 - outside.gain_share
     advice = tuple(
         replace(
             item,

@@ -67,6 +67,18 @@ def test_ranks_on_one_core_are_not_too_many_ranks_if_other_cores_are_free(of_pla
     assert list(findings) == expected
 
 
+@pytest.mark.parametrize(
+    ("of_record", "of_placement"),
+    [("ranks-share-a-cpu", OVERLAP), ("cpus-taken", Finding("jobs-overlap", "Two jobs", "", ""))],
+)
+def test_the_placement_names_the_cause_where_it_knows_more(of_record, of_placement):
+    advice = replace(
+        weighing(of_record, 0.4), knobs=("binding",), commands=("mpiric run --set binding=core",)
+    )
+    (item,) = diagnosis(advice, of_placement=(of_placement,)).findings.values()
+    assert (item.finding, item.gain_share, item.commands) == (of_placement, 0.4, ())
+
+
 def test_a_missed_default_is_reported_if_the_run_calls_for_its_knob():
     missed = Finding("default-waiting", "ranks spin", "", "")
     assert list(diagnosis(COLLECTIVES, of_settings=(missed,)).findings) == ["collectives-move-data"]

@@ -11,7 +11,7 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MismatchError, MpiricError, NoRuntimeError, NotFoundError
 from mpiric.model.evidence import Fingerprint, Recipe, WholeVerdict
-from mpiric.model.job import LEFT_OUT, Launch
+from mpiric.model.job import LEFT_OUT, Job, Launch
 from mpiric.model.knob import SET_THE_CPUS, FilesEffect
 from mpiric.model.quoting import sh_word
 from mpiric.model.situation import Situation
@@ -53,6 +53,7 @@ class PreparedRun:
     recipe: str = ""  # path of the applied recipe, "" without one
     sentences: tuple[str, ...] = ()
     applied: AppliedRecipe | None = None
+    job: Job | None = None  # the user's command
 
     @property
     def is_first_whole(self) -> bool:
@@ -76,9 +77,10 @@ def prepare(request: RunRequest, host: Host, parsed: ParsedJob | None = None) ->
     )
     warnings = breaking(parsed, host)
     try:
-        return _with_settings(request, parsed, warnings, host)
+        prepared = _with_settings(request, parsed, warnings, host)
     except NoRuntimeError as error:
-        return _untouched(request, parsed, warnings, error)
+        prepared = _untouched(request, parsed, warnings, error)
+    return replace(prepared, job=parsed.job)
 
 
 def _untouched(

@@ -98,8 +98,8 @@ static void fault(void) {
     enum { bytes = 64 << 20 };
     for (const double until = MPI_Wtime() + run_s; MPI_Wtime() < until;) {
         char* memory = malloc(bytes);
-        memset(memory, 1, bytes);
-        sink = memory[bytes / 2];
+        for (size_t at = 0; at < bytes; at += 4096)
+            *(volatile char*)(memory + at) = 1;
         free(memory);
     }
 }
@@ -117,6 +117,10 @@ int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     const int is_last = rank == 1;
+#ifdef _OPENMP
+#pragma omp parallel
+    sink = rank;
+#endif
     if (!strcmp(kind, "signal") && is_last) {
         signal(number, SIG_DFL);
         raise(number);

@@ -40,13 +40,18 @@ class RunParts:
 
 
 def run_parts(record: Record, host_name: str, launched_unix_s: float, wall_s: float) -> RunParts | None:
-    """Return the parts of a run; None without ranks on this node, as clocks of other nodes may differ."""
+    """Return the parts of a run; None without ranks on this node, as clocks of other nodes may differ.
+
+    A rank that begins before its launch shows a clock that was set: None as well.
+    """
     ranks = [rank for rank in record.ranks if rank.facts.get("host") == host_name]
     if not ranks:
         return None
     init_begin_s = max(rank.begin_unix_s - _init_s(rank) for rank in ranks) - launched_unix_s
     main_begin_s = max(rank.begin_unix_s for rank in ranks) - launched_unix_s
     main_end_s = max(rank.begin_unix_s + rank.wall_s for rank in ranks) - launched_unix_s
+    if main_begin_s < 0:
+        return None
     program = ranks[0].facts.get("executable", "").rsplit("/", 1)[-1]
     interpreters = {"python": "Python", "julia": "Julia", "R": "R", "Rscript": "R", "perl": "Perl"}
     return RunParts(

@@ -104,6 +104,10 @@ def test_ranks_of_other_nodes_have_other_clocks():
     assert run_parts(record(rank(0, 1.0)), "another", 0.0, 1.0) is None
 
 
+def test_a_clock_that_was_set_during_the_run_gives_no_parts():
+    assert run_parts(record(rank(0, 1.0, begin_unix_s=99.0)), "n1", 100.0, 2.0) is None
+
+
 def test_a_recorded_run_of_a_tune_has_its_time_outside():
     begun = record(rank(0, 1.0, begin_unix_s=130.0, facts={"host": "n1"}))
     recorded = Recorded(Path(), begun, None, run_s=32.0, ended_unix_s=132.0)

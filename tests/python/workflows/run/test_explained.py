@@ -10,8 +10,13 @@ from mpiric.workflows.run import explained
 from mpiric.workflows.run.run import PreparedRun
 
 
-class NoCounts:
+class NoFacts:
+    """Host that knows neither kills nor the space of /dev/shm."""
+
     def read_text(self, _):
+        return None
+
+    def space(self, _):
         return None
 
 
@@ -25,7 +30,7 @@ def run(monkeypatch, text, result):
     job = parse_command("mpirun -np 5 ./a".split(), "/work", {}, dialect="openmpi4")
     sentences = []
     prepared = PreparedRun(Launch(job.argv, "/work"), Configuration(), {}, job=job)
-    status = explained.run_explained(prepared, NoCounts(), sentences.append)
+    status = explained.run_explained(prepared, NoFacts(), sentences.append)
     assert status == result.status
     return sentences
 

@@ -24,7 +24,7 @@ _SHOWN = 160  # characters of a quoted line
 _SIGNAL = re.compile(r"\(signal (\d+)\)|on\s+signal (\d+)|KILLED BY SIGNAL: (\d+)|Signal: [^\n(]*\((\d+)\)")
 _MOST_SIGNALS = 64
 _MOST_LINES = 3  # lines of an output that explain an unknown failure
-# What launchers print after a failure, around the output of the program
+# Messages of launchers after a failure, around the output of the program
 _OF_LAUNCHER = re.compile(
     r"^-{60,}\n(?:(?!-{60,}).*\n)*?.*(?:mpirun|prterun|orterun|Primary job|child job)"
     r"(?:(?!\n-{60,})[\s\S])*\n-{60,}$|^={60,}\n(?:=.*\n)*={60,}$"
@@ -91,8 +91,10 @@ def explain_ending(failed: FailedRun, host: Host) -> Advice | None:
 
 def unknown_ending(failed: FailedRun) -> Advice:
     """Return the advice on a failure without a known cause: the last lines of the program's own output."""
-    own = _OF_LAUNCHER.sub("", failed.text) if failed.job.launcher_words else failed.text
-    lines = [line.strip()[:_SHOWN] for line in (own.strip() or failed.text).splitlines() if line.strip()]
+    program_text = _OF_LAUNCHER.sub("", failed.text) if failed.job.launcher_words else failed.text
+    lines = [
+        line.strip()[:_SHOWN] for line in (program_text.strip() or failed.text).splitlines() if line.strip()
+    ]
     finding = Finding(
         "unknown-failure",
         f"the command ended with exit status {failed.exit_status}, and mpiric does not know why",

@@ -43,7 +43,7 @@ from mpiric.workflows.trials.users_lab import users_lab
 
 _LAST_LINES = 5
 _EVERY_S = 0.1  # between two looks
-_FIRST_S, _RARELY_S = 0.3, 10.0  # first and longest pause between looks at a run that is measured
+_FIRST_S, _LONGER = 0.3, 1.5  # pause before the first look at a run that is measured, ratio of later pauses
 
 Look = tuple[ProcessSeen, ...]
 
@@ -163,7 +163,7 @@ def looking(host: Host) -> Iterator[list[Look]]:
         pause_s = _FIRST_S
         while not is_over.wait(pause_s):
             looks.append(see_jobs(host))
-            pause_s = min(2 * pause_s, _RARELY_S)
+            pause_s *= _LONGER
 
     thread = threading.Thread(target=look_on, daemon=True)
     thread.start()

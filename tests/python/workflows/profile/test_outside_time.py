@@ -109,8 +109,8 @@ def test_a_clock_that_was_set_during_the_run_gives_no_parts():
 
 
 def test_a_recorded_run_of_a_tune_has_its_time_outside():
-    begun = record(rank(0, 1.0, begin_unix_s=130.0, facts={"host": "n1"}))
-    recorded = Recorded(Path(), begun, None, run_s=32.0, ended_unix_s=132.0)
+    late_record = record(rank(0, 1.0, begin_unix_s=130.0, facts={"host": "n1"}))
+    recorded = Recorded(Path(), late_record, None, run_s=32.0, ended_unix_s=132.0)
     assert "late" in outside_of(recorded, "n1").finding.says
     assert outside_of(replace(recorded, ended_unix_s=0.0), "n1") is None
 

@@ -23,18 +23,18 @@ LINES = [(dialect, line) for dialect, _, _, line in LAUNCHED if dialect in LIBRA
 def dry_run(monkeypatch, dialect, line):
     library, request = LIBRARIES[dialect], TuneRequest(tuple(shlex.split(line)), "/work", {})
     job = parse_command(request.argv, "/work", {}, dialect=dialect)
-    here = replace(situation(library, others=tuple(LIBRARIES.values())), job=job)
+    case = replace(situation(library, others=tuple(LIBRARIES.values())), job=job)
     monkeypatch.setattr(tune, "parse_request", lambda *_: None)
-    monkeypatch.setattr(tune, "expected_situation", lambda *_: here)
+    monkeypatch.setattr(tune, "expected_situation", lambda *_: case)
     return tune.dry_run(request, None)
 
 
 @pytest.mark.parametrize(("dialect", "line"), LINES)
 def test_only_another_library_can_be_refused(monkeypatch, dialect, line):
-    first, *others = dry_run(monkeypatch, dialect, line)
+    first, *tries = dry_run(monkeypatch, dialect, line)
     assert first == f"as it is: {shlex.join(shlex.split(line))}"
-    assert others
-    assert all(text.startswith("mpi=") for text in others if "not tried: " in text)
+    assert tries
+    assert all(text.startswith("mpi=") for text in tries if "not tried: " in text)
 
 
 def test_most_lines_are_tried_under_another_library(monkeypatch):

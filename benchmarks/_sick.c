@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 enum { most_threads = 16 };
-static const double run_s = 2.0;
+static const double run_s = 3.0;
 static volatile double sink;
 
 static void* compute(void* seconds) {
@@ -144,6 +144,9 @@ int main(int argc, char** argv) {
         send_large(rank, 8);
     } else if (!strcmp(kind, "large")) {
         send_large(rank, 0);
+    } else if (!strcmp(kind, "exchange")) {
+        for (int step = 0; step < 300; step++)
+            send_large(rank, 0);
     } else if (!strcmp(kind, "threads")) {
         use_threads(most_threads);
     } else if (!strcmp(kind, "pair")) {
@@ -159,7 +162,7 @@ int main(int argc, char** argv) {
     } else if (!strcmp(kind, "polls")) {
         poll();
     } else if (!strcmp(kind, "long")) {
-        work(3 * run_s);
+        work(2 * run_s);
     } else if (!strcmp(kind, "sleeps")) {
         sleep(2);
     } else if (!strcmp(kind, "imbalance")) {

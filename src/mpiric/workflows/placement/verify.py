@@ -43,7 +43,7 @@ from mpiric.workflows.trials.users_lab import users_lab
 
 _LAST_LINES = 5
 _EVERY_S = 0.1  # between two looks
-_FIRST_S, _LONGER = 0.3, 1.5  # pause before the first look at a run that is measured, ratio of later pauses
+_FIRST_S, _LONGER = 0.3, 1.25  # pause before the first look at a run that is measured, ratio of later pauses
 
 Look = tuple[ProcessSeen, ...]
 

@@ -38,6 +38,10 @@ _REPORTED_BY_PLACEMENT = {"ranks-overlap": "ranks-share-a-cpu", "jobs-overlap": 
 
 # Weights of findings without a number, as a share of the run time.
 _PLACEMENT_WEIGHT, _SETTINGS_WEIGHT, _MACHINE_WEIGHT = 0.1, 0.03, 0.01
+_SHARED_CORE_WEIGHT = 0.5  # two threads on a core, while each could have one
+_SHARED_CORES = frozenset(
+    "oversubscribed cgroup-too-small ranks-overlap jobs-overlap threads-stacked threads-on-one-core".split()
+)
 _LARGE_BYTES = 64 << 20  # memory of a rank from which the size of pages matters
 _MOST_SHOWN = 5
 
@@ -124,7 +128,10 @@ def _by_weight(
 ) -> dict[str, Finding | Advice]:
     """Insert findings without a number among the advice, before the first part that promises less."""
     weights = (
-        [(finding.id, _PLACEMENT_WEIGHT) for finding in diagnosis.of_placement]
+        [
+            (finding.id, _SHARED_CORE_WEIGHT if finding.id in _SHARED_CORES else _PLACEMENT_WEIGHT)
+            for finding in diagnosis.of_placement
+        ]
         + [(finding.id, _SETTINGS_WEIGHT) for finding in diagnosis.of_settings]
         + [(finding.id, _MACHINE_WEIGHT) for finding in diagnosis.of_machine]
     )

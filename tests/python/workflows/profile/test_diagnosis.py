@@ -97,6 +97,12 @@ def test_findings_without_a_number_rank_by_their_source():
     assert list(diagnosed.findings) == ["large", "oversubscribed", "small", "slow-governor"]
 
 
+def test_threads_that_share_a_core_weigh_more_than_other_places_of_ranks():
+    stacked, unbound = (Finding(name, name, "", "") for name in ("threads-stacked", "unbound-ranks"))
+    diagnosed = diagnosis(weighing("start-up", 0.3), of_placement=(unbound, stacked))
+    assert list(diagnosed.findings) == ["threads-stacked", "start-up", "unbound-ranks"]
+
+
 def test_five_findings_are_shown_first():
     diagnosed = diagnosis(*(weighing(f"number-{at}", 0.5) for at in range(7)))
     assert len(diagnosed.findings) == 7

@@ -24,13 +24,14 @@ _SHOWN = 160  # characters of a quoted line
 _SIGNAL = re.compile(r"\(signal (\d+)\)|on\s+signal (\d+)|KILLED BY SIGNAL: (\d+)|Signal: [^\n(]*\((\d+)\)")
 _MOST_SIGNALS = 64
 _MOST_LINES = 3  # lines of an output that explain an unknown failure
-# Messages of launchers after a failure, around the output of the program
+# Messages of launchers after a failure: of Open MPI between rules, of hydra in a box, and single lines.
 _OF_LAUNCHER = re.compile(
-    r"^-{60,}\n(?:(?!-{60,}).*\n)*?.*(?:mpirun|prterun|orterun|Primary job|child job)"
-    r"(?:(?!\n-{60,})[\s\S])*\n-{60,}$|^={60,}\n(?:=.*\n)*={60,}$"
-    r"|^(?:\[(?:mpiexec|proxy)[^\]]*\]|srun:|slurmstepd:|mpiric:|YOUR APPLICATION|This typically refers|"
-    r"Please see the FAQ page).*$",
-    re.MULTILINE,
+    r"""
+    ^-{60,}\n (?:(?!-{60}).*\n)*? .*(?:mpirun|prterun|orterun|Primary\ job).*\n (?:(?!-{60}).*\n)* -{60,}$
+    | ^={60,}\n (?:=.*\n)+ ={60,}$
+    | ^(?:\[mpiexec|\[proxy|srun:|slurmstepd:|mpiric:|YOUR\ APPLICATION|This\ typically|Please\ see\ ).*$
+    """,
+    re.MULTILINE | re.VERBOSE,
 )
 
 

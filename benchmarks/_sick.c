@@ -162,7 +162,7 @@ int main(int argc, char** argv) {
     } else if (!strcmp(kind, "polls")) {
         poll();
     } else if (!strcmp(kind, "long")) {
-        work(2 * run_s);
+        work(20 * run_s);
     } else if (!strcmp(kind, "sleeps")) {
         sleep(2);
     } else if (!strcmp(kind, "imbalance")) {

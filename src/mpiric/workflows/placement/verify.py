@@ -43,7 +43,7 @@ from mpiric.workflows.trials.users_lab import users_lab
 
 _LAST_LINES = 5
 _EVERY_S = 0.1  # between two looks
-_FIRST_S, _LONGER = 0.3, 1.25  # pause before the first look at a run that is measured, ratio of later pauses
+_FIRST_S, _LONGER = 0.3, 1.1  # pause before the first look at a run that is measured, ratio of later pauses
 
 Look = tuple[ProcessSeen, ...]
 
@@ -217,6 +217,7 @@ def _below(host: Host, pid: int, root: int) -> bool:
     return False
 
 
+_BUSY_S = 0.05  # CPU time of a process that is not idle
 _FULL = 0.9  # share of the available memory
 _BINDERS = frozenset({"taskset", "numactl"})
 _CPU_LIST = re.compile(r"user:|map_cpu|mask_cpu|cpu-set|cpu-list|rankfile|list:")
@@ -238,8 +239,15 @@ def judge_record(
         threads = {process.pid: process.threads for process in observed}
         during = [replace(process, threads=threads.get(process.pid, ())) for process in processes]
         working = [max(pair, key=lambda p: len(workers(p))) for pair in zip(processes, during, strict=True)]
-        yield from judge(node_of(machine), (*working, *other_ranks))
+        busy = (process for process in other_ranks if _used_s(process.pid, looks) > _BUSY_S)
+        yield from judge(node_of(machine), (*working, *busy))
         yield from _of_memory(of_node, machine)
+
+
+def _used_s(pid: int, looks: Sequence[Look]) -> float:
+    """Return the CPU time that a process used between the first and the last look at it."""
+    times_s = [sum(t.cpu_s for t in p.threads) for look in looks for p in look if p.pid == pid]
+    return times_s[-1] - times_s[0]
 
 
 def _of_memory(ranks: list[RankRecord], machine: Machine) -> Iterator[Finding]:

@@ -81,8 +81,8 @@ def test_the_blas_of_numpy_counts_as_a_library_of_a_python_program(monkeypatch):
     assert unlimited_pool(libraries, {}).variable == "OPENBLAS_NUM_THREADS"
 
 
-def seen(pid, threads, launcher="launcher 1", cpus=(0,)):
-    working = tuple(ThreadSeen(pid + n, "app", cpus, cpus[0], 1.0) for n in range(threads))
+def seen(pid, threads, launcher="launcher 1", cpus=(0,), used_s=1.0):
+    working = tuple(ThreadSeen(pid + n, "app", cpus, cpus[0], used_s) for n in range(threads))
     return ProcessSeen(pid, 0, "/bin/app", working, cpus, job=launcher)
 
 
@@ -99,8 +99,13 @@ def test_threads_that_are_joined_before_the_end_are_judged_while_they_work():
 
 
 def test_another_job_on_the_same_cores_is_named():
-    finding = ids([(seen(7, 1), seen(90, 1, "launcher 80"))])["jobs-overlap"]
-    assert "launcher 80" in finding.evidence
+    looks = [(seen(7, 1), seen(90, 1, "launcher 80", used_s=used_s)) for used_s in (1.0, 1.5)]
+    assert "launcher 80" in ids(looks)["jobs-overlap"].evidence
+
+
+def test_an_idle_job_on_the_same_cores_is_not_named():
+    looks = [(seen(7, 1), seen(90, 1, "launcher 80"))] * 2
+    assert "jobs-overlap" not in ids(looks)
 
 
 def test_other_ranks_of_the_same_launch_are_no_other_job():

@@ -13,11 +13,13 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from benchmarks._kept_rows import KeptRows, offer_parts
 from benchmarks._programs import Bed, chosen, offer_choice, releases
 from benchmarks._report import Result, options, run, tell
 from mpiric.host.packaged import packaged_table
@@ -226,41 +228,51 @@ def judge(case: Sick, findings: Sequence[Mapping[str, str]], error: str) -> str:
     return "right" if first["id"] in case.causes and (is_named or not case.names) else "wrong"
 
 
-def _rows(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    available = releases(_ALL)
+def _rows(item: _Chosen, available: Mapping[str, Bed], work: Path, group: Path) -> list[dict[str, Any]]:
+    """Return the row of a case under a library."""
+    case, bed = item.sick, available[item.mpi]
+    work = work / item.mpi
+    if not work.is_dir():
+        work.mkdir()
+        prepare_files(work, bed)
+    tell(f"{case.name}: {item.mpi}")
+    other = available.get(_OTHER.get(bed.mpi.implementation, ""))
+    findings, error = diagnose(case, bed, other.mpi.launcher if other else "", work, group)
+    row = {
+        "case": case.name,
+        "mpi": bed.mpi.label,
+        "expected": case.causes[0] if case.causes else "none",
+        "first": error or next((finding["id"] for finding in findings), ""),
+        "findings": [finding["id"] for finding in findings],
+        "result": judge(case, findings, error),
+    }
+    return [row]
+
+
+def _is_possible(item: _Chosen, available: Mapping[str, Bed], group: Path) -> bool:
+    line, other = item.sick.line, _OTHER.get(available[item.mpi].mpi.implementation, "")
+    if item.sick.needs_root and os.geteuid() != 0:
+        return False
+    return ("{group}" not in line or group.is_dir()) and ("{other}" not in line or other in available)
+
+
+def _measure(arguments: argparse.Namespace) -> Result:
+    available, table = releases(_ALL), KeptRows("diagnoses", arguments)
     cases = [_Chosen(case, mpi) for case in CASES for mpi in case.mpis[: 1 if arguments.quick else None]]
-    is_root = os.geteuid() == 0
     group = _MEMORY / f"mpiric-diagnoses-{os.getpid()}"
     with tempfile.TemporaryDirectory(prefix="mpiric-bench-") as name:
         try:
-            if is_root and _MEMORY.is_dir():
+            if os.geteuid() == 0 and _MEMORY.is_dir():
                 group.mkdir()
                 (group / "memory.limit_in_bytes").write_text(str(256 << 20))
             for item in chosen(cases, available, arguments):
-                case, bed = item.sick, available[item.mpi]
-                needs_group = "{group}" in case.line
-                if (case.needs_root and not is_root) or (needs_group and not group.is_dir()):
-                    continue
-                other = available.get(_OTHER.get(bed.mpi.implementation, ""))
-                if "{other}" in case.line and other is None:
-                    continue
-                work = Path(name, item.mpi)
-                if not work.is_dir():
-                    work.mkdir()
-                    prepare_files(work, bed)
-                tell(f"{case.name}: {item.mpi}")
-                findings, error = diagnose(case, bed, other.mpi.launcher if other else "", work, group)
-                yield {
-                    "case": case.name,
-                    "mpi": bed.mpi.label,
-                    "expected": case.causes[0] if case.causes else "none",
-                    "first": error or next((finding["id"] for finding in findings), ""),
-                    "findings": [finding["id"] for finding in findings],
-                    "result": judge(case, findings, error),
-                }
+                if _is_possible(item, available, group):
+                    measure = partial(_rows, item, available, Path(name), group)
+                    table.add(f"{item.name}: {item.mpi}", measure)
         finally:
             if group.is_dir():
                 group.rmdir()
+    return Result(COLUMNS, table.rows, summarise(table.rows) + table.remark)
 
 
 def summarise(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -273,15 +285,11 @@ def summarise(rows: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
-def _measure(arguments: argparse.Namespace) -> Result:
-    rows = list(_rows(arguments))
-    return Result(COLUMNS, rows, summarise(rows))
-
-
 def main() -> int:
     """Parse options and run."""
     parser = options("diagnoses", __doc__ or "")
     offer_choice(parser)
+    offer_parts(parser)
     return run("diagnoses", parser.parse_args(), _measure)
 
 

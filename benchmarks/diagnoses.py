@@ -125,7 +125,7 @@ CASES = (
     Sick("threads on one core", "{launch} {bind} -n 1 {sick} pair", ("threads-stacked",)),
     Sick("another job", "{start} {sick}", ("jobs-overlap",), _OPENMPI,
          around=("sh", "-c", '$OTHER_JOB & "$@"; kill $!', "sh")),
-    Sick("passive target", "{start} {sick} passive", ("passive-target-waits",), names="target"),
+    Sick("passive target", "{start} {sick} passive", ("passive-target-waits",), (*_HYDRA, "openmpi-5")),
     Sick("setting in a file", "{start} {sick} exchange", ("shared-memory-off",), _OPENMPI,
          {"HOME": "{work}"}, names="mca-params.conf:1"),
     Sick("setting in a file of the line", "{launch} --tune my.conf -n 2 {sick} exchange",

@@ -126,8 +126,8 @@ def test_an_exit_status_of_the_program_is_not_explained(diagnosed, program, stac
 @pytest.mark.requires("debian-mpich")
 def test_an_unknown_failure_is_still_reported(run_mpiric, program):
     done = run_mpiric("doctor", "--all", "--", "mpiexec.mpich", "-n", "2", program("mpich"), "exit")
-    assert "the command ended with exit status 3, and mpiric does not know why" in done.stdout
-    assert "mpiric tune" not in done.stdout
+    assert "the command ended with exit status 3, and mpiric does not know why" in done.stderr
+    assert "mpiric tune" not in done.stderr
 
 
 @pytest.mark.requires("debian-mpich", "debian-openmpi")

@@ -167,10 +167,12 @@ def diagnose(request: ProfileRequest, host: Host) -> Diagnosis:
     with record_directory(request) as directory, looking(host) as looks:
         done = profile(replace(request, directory=directory, options=options), host)
     parsed, machine = done.prepared.parsed, done.prepared.parsed.machine
+    advice = done.profile.advice if done.profile else ()
     with after_run(done.trial.exit_status):
         return Diagnosis(
             profiled=done,
-            of_run=done.profile.advice if done.profile else (),
+            # The times of a failed run mean nothing.
+            of_run=tuple(item for item in advice if item.explains_run or not done.ending),
             of_placement=tuple(
                 judge_record(done.record, machine, parsed.job, _thread_libraries(parsed, host), looks)
             )

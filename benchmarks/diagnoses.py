@@ -124,7 +124,7 @@ CASES = (
          _OPENMPI),
     Sick("bound by a variable", "{start} {threaded} communicate", ("ranks-overlap",), _HYDRA,
          {"GOMP_CPU_AFFINITY": "0"}, names="GOMP_CPU_AFFINITY"),
-    Sick("threads on one core", "{launch} {bind} -n 1 {sick} pair", ("threads-stacked",)),
+    Sick("threads on one core", "{launch} {bind} -n 1 {sick} pair", ("threads-stacked",), (*_MPICH, *_OPENMPI)),
     Sick("another job", "{start} {sick}", ("jobs-overlap",), _OPENMPI,
          around=("sh", "-c", '$OTHER_JOB & "$@"; kill $!', "sh")),
     Sick("passive target", "{start} {sick} passive", ("passive-target-waits",), (*_HYDRA, "openmpi-5")),

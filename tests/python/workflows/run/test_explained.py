@@ -5,7 +5,7 @@ import pytest
 from mpiric.host.processes.foreground import ForegroundResult
 from mpiric.launchers import parse_command
 from mpiric.model.configuration import Configuration
-from mpiric.model.launch import Launch
+from mpiric.model.job import Launch
 from mpiric.workflows.run import explained
 from mpiric.workflows.run.run import PreparedRun
 

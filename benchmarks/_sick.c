@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 enum { most_threads = 16 };
-static const double run_s = 2.0;
+static const double run_s = 3.0;
 static volatile double sink;
 
 static void* compute(void* seconds) {
@@ -23,16 +23,14 @@ static void* compute(void* seconds) {
     return NULL;
 }
 
-static void work(double seconds) {
-    compute(&seconds);
-}
+static void work(double seconds) { compute(&seconds); }
 
-static void use_threads(void) {
+static void use_threads(int count) {
     pthread_t threads[most_threads];
     double seconds = run_s;
-    for (int i = 0; i < most_threads; i++)
+    for (int i = 0; i < count; i++)
         pthread_create(&threads[i], NULL, compute, &seconds);
-    for (int i = 0; i < most_threads; i++)
+    for (int i = 0; i < count; i++)
         pthread_join(threads[i], NULL);
 }
 
@@ -71,6 +69,47 @@ static void communicate(double seconds) {
     }
 }
 
+static void lock_target(int rank) {
+    static double memory[16];
+    const double one = 1;
+    MPI_Win window;
+    MPI_Win_create(memory, sizeof memory, sizeof one, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+    for (int step = 0; step < 10; step++) {
+        work(rank == 0 ? run_s / 10 : run_s / 20);
+        if (rank == 1) {
+            MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, window);
+            MPI_Accumulate(&one, 1, MPI_DOUBLE, 0, step, 1, MPI_DOUBLE, MPI_SUM, window);
+            MPI_Win_unlock(0, window);
+        }
+    }
+    MPI_Win_free(&window);
+}
+
+static void open_files(void) {
+    for (const double until = MPI_Wtime() + run_s; MPI_Wtime() < until;) {
+        char name[] = "sick-XXXXXX";
+        const int file = mkstemp(name);
+        close(file);
+        unlink(name);
+    }
+}
+
+static void fault(void) {
+    enum { bytes = 64 << 20 };
+    for (const double until = MPI_Wtime() + run_s; MPI_Wtime() < until;) {
+        char* memory = malloc(bytes);
+        for (size_t at = 0; at < bytes; at += 4096)
+            *(volatile char*)(memory + at) = 1;
+        free(memory);
+    }
+}
+
+static void poll(void) {
+    int is_there;
+    for (const double until = MPI_Wtime() + run_s; MPI_Wtime() < until;)
+        MPI_Iprobe(MPI_ANY_SOURCE, 99, MPI_COMM_WORLD, &is_there, MPI_STATUS_IGNORE);
+}
+
 int main(int argc, char** argv) {
     const char* kind = argc > 1 ? argv[1] : "healthy";
     const int number = argc > 2 ? atoi(argv[2]) : 0;
@@ -78,6 +117,10 @@ int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     const int is_last = rank == 1;
+#ifdef _OPENMP
+#pragma omp parallel
+    sink = rank;
+#endif
     if (!strcmp(kind, "signal") && is_last) {
         signal(number, SIG_DFL);
         raise(number);
@@ -101,8 +144,27 @@ int main(int argc, char** argv) {
         send_large(rank, 8);
     } else if (!strcmp(kind, "large")) {
         send_large(rank, 0);
+    } else if (!strcmp(kind, "exchange")) {
+        for (int step = 0; step < 300; step++)
+            send_large(rank, 0);
     } else if (!strcmp(kind, "threads")) {
-        use_threads();
+        use_threads(most_threads);
+    } else if (!strcmp(kind, "pair")) {
+        use_threads(2);
+    } else if (!strcmp(kind, "invalid")) {
+        MPI_Send(&rank, 1, MPI_INT, 7, 0, MPI_COMM_WORLD);
+    } else if (!strcmp(kind, "passive")) {
+        lock_target(rank);
+    } else if (!strcmp(kind, "opens")) {
+        open_files();
+    } else if (!strcmp(kind, "faults")) {
+        fault();
+    } else if (!strcmp(kind, "polls")) {
+        poll();
+    } else if (!strcmp(kind, "long")) {
+        work(20 * run_s);
+    } else if (!strcmp(kind, "sleeps")) {
+        sleep(2);
     } else if (!strcmp(kind, "imbalance")) {
         for (int step = 0; step < 20; step++) {
             work(is_last ? 0.2 : 0.02);
@@ -118,5 +180,7 @@ int main(int argc, char** argv) {
     }
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Finalize();
+    if (!strcmp(kind, "after"))
+        sleep(3);
     return 0;
 }

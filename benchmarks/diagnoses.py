@@ -4,7 +4,7 @@ Each case is a launch line of a user, under each library to which it applies. *R
 the error with which doctor refuses the line, is the cause. *Wrong*: another finding comes first. *Silent*:
 no finding. A healthy control is right if its first finding is not a cause of a sick case or a known ending.
 Other load on the machine, and that this is a container, are true findings and left out. Some cases need
-root, or control groups of version 1.
+root, or control groups of version 1. ``--mpi`` takes the beginning of a label: mpich-4, openmpi-5, intelmpi.
 """
 
 import argparse
@@ -13,29 +13,36 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks._programs import Bed, beds, chosen, offer_choice
+from benchmarks._kept_rows import KeptRows, offer_parts
+from benchmarks._programs import Bed, chosen, offer_choice, releases
 from benchmarks._report import Result, options, run, tell
 from mpiric.host.packaged import packaged_table
 
 COLUMNS = {"case": "case", "mpi": "MPI", "expected": "cause", "first": "first finding", "result": "result"}
 _SOURCE = Path(__file__).with_name("_sick.c")
-_IGNORED = {"cpus-taken", "container"}  # true on the machine of the benchmark
+_IGNORED = {"cpus-taken", "jobs-overlap", "container"}  # may be true on the machine of the benchmark
 _LIMIT_S = 60
 _MEMORY = Path("/sys/fs/cgroup/memory")  # control groups of version 1
 _SMALL_SHM = "mount -t tmpfs -o size=1m tmpfs /dev/shm && exec"
-_ALL, _HYDRA, _OPENMPI = ("mpich", "openmpi", "intelmpi"), ("mpich", "intelmpi"), ("openmpi",)
-_OTHER = {"mpich": "openmpi", "openmpi": "mpich"}  # library of a wrong launcher
+_MPICH, _OPENMPI = ("mpich-5", "mpich-4"), ("openmpi-5", "openmpi-4")
+_HYDRA = (*_MPICH, "intelmpi")
+_ALL = (*_HYDRA, *_OPENMPI)
+_OTHER = {"mpich": "openmpi-5", "openmpi": "mpich-5"}  # library of a wrong launcher
 _FAMILY = {"mpich": "mpich", "openmpi": "openmpi", "intelmpi": "mpich"}
 
 
 @dataclass(frozen=True)
 class Sick:
-    """A launch line; ``{sick}`` is the program, ``{launch}`` the launcher, ``{start}`` both for two ranks."""
+    """A launch line; ``{sick}`` is the program, ``{launch}`` the launcher, ``{start}`` with two ranks.
+
+    ``{bind}`` is the option that binds ranks to cores.
+    """
 
     name: str
     line: str
@@ -43,6 +50,7 @@ class Sick:
     mpis: tuple[str, ...] = _ALL
     environment: Mapping[str, str] | None = None
     around: tuple[str, ...] = ()  # command in front of mpiric
+    names: str = ""  # part of the first finding
     error: str = ""  # part of the error with which doctor refuses the line
     needs_root: bool = False
 
@@ -79,32 +87,58 @@ CASES = (
         "small /dev/shm",
         "{start} {sick} communicate",
         ("shared-memory-too-small-bus-error", "shared-memory-too-small"),
-        mpis=("mpich",),  # others use less memory, or files
+        mpis=("mpich-5",),  # others use less memory, or files
         around=("unshare", "-m", *_in_shell(_SMALL_SHM)),
         needs_root=True,
     ),
     Sick(
         "user namespaces",
         "{start} unshare -U -r {sick} large",
-        ("copy-between-namespaces",),
-        mpis=("mpich",),
+        ("copy-between-namespaces", "shared-memory-between-namespaces"),
+        mpis=_MPICH,
     ),
-    Sick("wrong launcher", "{other} -n 2 {sick}", ("ranks-alone",), ("mpich", "openmpi"), error="belongs to"),
+    Sick("wrong launcher", "{other} -n 2 {sick}", ("ranks-alone",), (*_MPICH, *_OPENMPI),
+         error="belongs to"),
     Sick("wrong launcher, script", "{other} -n 2 ./app.sh", ("ranks-alone", "pmi-server-missing"),
-         ("mpich", "openmpi")),
+         (*_MPICH, *_OPENMPI)),
     Sick("not enough slots", "{launch} -n 64 {sick}", ("not-enough-slots",), _OPENMPI),
-    Sick("transports", "{start} {sick}", ("ranks-not-connected",), _OPENMPI, {"OMPI_MCA_pml": "nothing"}),
+    Sick("transports", "{start} {sick}", ("ranks-not-connected", "message-lost"), _OPENMPI,
+         {"OMPI_MCA_pml": "nothing"}),  # Open MPI 4 may lose its text, and doctor tells how to see it
     Sick("option of another MPI", "{launch} --mca btl self -n 2 {sick}", ("bad-launcher-option",), _HYDRA,
          error="--mca"),
-    Sick("network provider", "{start} {sick} large", ("network-provider-missing",), ("mpich",),
+    Sick("network provider", "{start} {sick} large", ("network-provider-missing",), ("mpich-5",),
          {"FI_PROVIDER": "nothing", "MPIR_CVAR_CH4_NETMOD": "ofi"}),
-    Sick("host unknown", "{launch} -hosts nowhere.invalid -n 2 {sick}", ("host-name-unknown",), _HYDRA),
-    Sick("no directory", "{launch} -wdir /nowhere -n 2 {sick}", ("working-directory-missing",), _HYDRA),
+    Sick("host unknown", "{launch} -hosts nowhere.invalid -n 2 {sick}",
+         ("host-name-unknown", "daemon-lost"), _HYDRA, names="getent hosts"),
+    Sick("no directory", "{launch} -wdir /no/where -n 2 {sick}", ("working-directory-missing",), _HYDRA),
     Sick("one CPU", "taskset -c 0 {start} {sick} communicate", ("ranks-overlap",), _HYDRA),
     Sick("stacked ranks", "{start} taskset -c 0 {sick} communicate", ("ranks-overlap", "ranks-share-a-cpu")),
     Sick("too many ranks", "{launch} -n 8 {sick} communicate", ("more-ranks-than-cpus",), _HYDRA),
     Sick("too many threads", "{start} {sick} threads", ("oversubscribed",)),
     Sick("imbalance", "{start} {sick} imbalance", ("load-imbalance",)),
+    Sick("symbol missing", "{start} {unresolved}", ("symbol-missing",)),
+    Sick("invalid argument", "{start} {sick} invalid", ("invalid-argument",)),
+    Sick("host unknown to ssh", "{launch} --host nowhere.invalid -n 1 {sick}",
+         ("host-name-unknown", "start-program-of-hosts-missing", "daemon-lost"), _OPENMPI),
+    Sick("no directory, Open MPI", "{launch} --wdir /no/where -n 2 {sick}", ("working-directory-missing",),
+         _OPENMPI),
+    Sick("bound by a variable", "{start} {threaded} communicate", ("ranks-overlap",), _HYDRA,
+         {"GOMP_CPU_AFFINITY": "0"}, names="GOMP_CPU_AFFINITY"),
+    Sick("threads on one core", "{launch} {bind} -n 1 {sick} pair", ("threads-stacked",),
+         (*_MPICH, *_OPENMPI)),
+    Sick("another job", "{start} {sick}", ("jobs-overlap",), _OPENMPI,
+         around=("sh", "-c", '$OTHER_JOB & "$@"; kill $!', "sh")),
+    Sick("passive target", "{start} {sick} passive", ("passive-target-waits",), (*_HYDRA, "openmpi-5")),
+    Sick("setting in a file", "{start} {sick} exchange", ("shared-memory-off",), _OPENMPI,
+         {"HOME": "{work}"}, names="mca-params.conf:1"),
+    Sick("setting in a file of the line", "{launch} --tune my.conf -n 2 {sick} exchange",
+         ("shared-memory-off",), _OPENMPI, names="my.conf:1"),
+    Sick("late start", "{start} sh -c 'sleep 3; exec {sick}'", ("time-outside-mpi",)),
+    Sick("late end", "{start} {sick} after", ("time-outside-mpi",)),
+    Sick("sleeping", "{start} {sick} sleeps", ("idle-cpus",)),
+    Sick("opening files", "{start} {sick} opens", ("metadata-storm",)),
+    Sick("page faults", "{start} {sick} faults", ("kernel-time",)),
+    Sick("polling", "{start} {sick} polls", ("polling",)),
     Sick("healthy", "{start} {sick}", ()),
     Sick("healthy, one rank", "{launch} -n 1 {sick}", ()),
     Sick("healthy, no launcher", "{sick}", ()),
@@ -130,37 +164,50 @@ class _Chosen:
 
 
 def prepare_files(work: Path, bed: Bed) -> None:
-    """Make a script that is not executable, a program of another CPU, and one without its library."""
+    """Make files that cannot be started, programs without a library or a symbol, and files of settings."""
     (work / "plain.sh").write_text("#!/bin/sh\n")
     (work / "other").write_bytes(b"\x7fELF\x02\x01\x01" + bytes(9) + b"\x02\0\xf7\0\x01\0\0\0" + bytes(40))
     (work / "other").chmod(0o755)
     (work / "app.sh").write_text(f"#!/bin/sh\nexec {bed.build(_SOURCE, 'sick', '-pthread')}\n")
     (work / "app.sh").chmod(0o755)
-    library = work / "libabsent.so"
     (work / "absent.c").write_text("int absent(void) { return 0; }\n")
-    _call(["cc", "-shared", "-fPIC", work / "absent.c", "-o", library], bed)
-    compiler = [bed.mpi.compilers["c"], "-pthread", _SOURCE, "-o", work / "linked"]
-    _call([*compiler, "-Wl,--no-as-needed", f"-L{work}", "-labsent", "-lm"], bed)
-    library.unlink()
+    (work / "unresolved.c").write_text("int absent(void);\nint (*symbol)(void) = absent;\n")
+    (work / "empty.c").write_text("int nothing;\n")
+    library = ["cc", "-shared", "-fPIC", "-o"]
+    for name, source in (("absent", "absent.c"), ("changed", "absent.c")):
+        _call([*library, work / f"lib{name}.so", work / source], bed)
+    compiler = [bed.mpi.compilers["c"], "-pthread", _SOURCE, "-Wl,--no-as-needed", f"-L{work}", "-lm"]
+    _call([*compiler, "-o", work / "linked", "-labsent"], bed)
+    _call([*compiler, "-o", work / "unresolved", work / "unresolved.c", "-lchanged"], bed)
+    (work / "libabsent.so").unlink()
+    _call([*library, work / "libchanged.so", work / "empty.c"], bed)
+    (work / ".openmpi").mkdir()
+    (work / ".openmpi/mca-params.conf").write_text("btl = tcp,self\n")
+    (work / "my.conf").write_text("--mca btl tcp,self\n")
 
 
 def _call(argv: Sequence[str | Path], bed: Bed) -> None:
     subprocess.run(argv, env=bed.environment, check=True, capture_output=True)
 
 
-def diagnose(case: Sick, bed: Bed, other: str, work: Path, group: Path) -> tuple[list[str], str]:
-    """Return the ids of the findings, and the error if doctor refuses the line."""
+def diagnose(case: Sick, bed: Bed, other: str, work: Path, group: Path) -> tuple[list[dict[str, str]], str]:
+    """Return the findings, and the error if doctor refuses the line."""
     launch = bed.mpi.launcher
     arguments = {
         "sick": bed.build(_SOURCE, "sick", "-pthread"), "linked": work / "linked", "launch": launch,
         "start": f"{launch} -n 2", "other": other, "group": group,
+        "threaded": bed.build(_SOURCE, "threaded", "-pthread", "-fopenmp"),
+        "unresolved": f"env LD_LIBRARY_PATH={work}:{bed.environment['LD_LIBRARY_PATH']} {work}/unresolved",
+        "bind": "--bind-to core" if bed.mpi.implementation == "openmpi" else "-bind-to core",
     }  # fmt: skip
+    variables = dict(bed.environment, OTHER_JOB=f"{launch} -n 2 {arguments['sick']} long")
+    variables |= {name: value.format(work=work) for name, value in (case.environment or {}).items()}
     family = _FAMILY[bed.mpi.implementation]
     mpiric = [sys.executable, "-m", "mpiric", "doctor", "--json", "--limit", "20s", "--abi", family, "--"]
     script = f'exec "$@" {case.line.format_map(arguments)}'
     done = subprocess.run(
         [*case.around, "sh", "-c", script, "sh", *mpiric],
-        cwd=work, env={**bed.environment, **(case.environment or {})}, timeout=_LIMIT_S,
+        cwd=work, env=variables, timeout=_LIMIT_S,
         stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, errors="replace",
     )  # fmt: skip
     try:
@@ -168,55 +215,67 @@ def diagnose(case: Sick, bed: Bed, other: str, work: Path, group: Path) -> tuple
     except ValueError:
         lines = [line for line in done.stderr.splitlines() if line.startswith("mpiric: ")]
         return [], lines[-1] if lines else done.stderr[-200:]
-    return [finding["id"] for finding in findings if finding["id"] not in _IGNORED], ""
+    return [finding for finding in findings if finding["id"] not in _IGNORED - {*case.causes}], ""
 
 
-def judge(case: Sick, findings: Sequence[str], error: str) -> str:
+def judge(case: Sick, findings: Sequence[Mapping[str, str]], error: str) -> str:
     """Return whether the diagnosis is right, wrong or silent."""
     if not case.causes:
-        return "wrong" if error or _CAUSES.intersection(findings[:1]) else "right"
+        return "wrong" if error or (findings and findings[0]["id"] in _CAUSES) else "right"
     if error:
         return "right" if case.error and case.error in error else "wrong"
     if not findings:
         return "silent"
-    return "right" if findings[0] in case.causes else "wrong"
+    first = findings[0]
+    is_named = any(case.names in first.get(part, "") for part in ("says", "evidence", "fix"))
+    return "right" if first["id"] in case.causes and (is_named or not case.names) else "wrong"
 
 
-def _rows(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    available = beds()
+def _rows(item: _Chosen, available: Mapping[str, Bed], work: Path, group: Path) -> list[dict[str, Any]]:
+    """Return the row of a case under a library."""
+    case, bed = item.sick, available[item.mpi]
+    work = work / item.mpi
+    if not work.is_dir():
+        work.mkdir()
+        prepare_files(work, bed)
+    tell(f"{case.name}: {item.mpi}")
+    other = available.get(_OTHER.get(bed.mpi.implementation, ""))
+    findings, error = diagnose(case, bed, other.mpi.launcher if other else "", work, group)
+    row = {
+        "case": case.name,
+        "mpi": bed.mpi.label,
+        "expected": case.causes[0] if case.causes else "none",
+        "first": error or next((finding["id"] for finding in findings), ""),
+        "findings": [finding["id"] for finding in findings],
+        "result": judge(case, findings, error),
+    }
+    return [row]
+
+
+def _is_possible(item: _Chosen, available: Mapping[str, Bed], group: Path) -> bool:
+    line, other = item.sick.line, _OTHER.get(available[item.mpi].mpi.implementation, "")
+    if item.sick.needs_root and os.geteuid() != 0:
+        return False
+    return ("{group}" not in line or group.is_dir()) and ("{other}" not in line or other in available)
+
+
+def _measure(arguments: argparse.Namespace) -> Result:
+    available, table = releases(_ALL), KeptRows("diagnoses", arguments)
     cases = [_Chosen(case, mpi) for case in CASES for mpi in case.mpis[: 1 if arguments.quick else None]]
-    is_root = os.geteuid() == 0
     group = _MEMORY / f"mpiric-diagnoses-{os.getpid()}"
     with tempfile.TemporaryDirectory(prefix="mpiric-bench-") as name:
         try:
-            if is_root and _MEMORY.is_dir():
+            if os.geteuid() == 0 and _MEMORY.is_dir():
                 group.mkdir()
                 (group / "memory.limit_in_bytes").write_text(str(256 << 20))
             for item in chosen(cases, available, arguments):
-                case, bed = item.sick, available[item.mpi]
-                needs_group = "{group}" in case.line
-                if (case.needs_root and not is_root) or (needs_group and not group.is_dir()):
-                    continue
-                other = available.get(_OTHER.get(item.mpi, ""))
-                if "{other}" in case.line and other is None:
-                    continue
-                work = Path(name, item.mpi)
-                if not work.is_dir():
-                    work.mkdir()
-                    prepare_files(work, bed)
-                tell(f"{case.name}: {item.mpi}")
-                findings, error = diagnose(case, bed, other.mpi.launcher if other else "", work, group)
-                yield {
-                    "case": case.name,
-                    "mpi": bed.mpi.label,
-                    "expected": case.causes[0] if case.causes else "none",
-                    "first": error or next(iter(findings), ""),
-                    "findings": findings,
-                    "result": judge(case, findings, error),
-                }
+                if _is_possible(item, available, group):
+                    measure = partial(_rows, item, available, Path(name), group)
+                    table.add(f"{item.name}: {item.mpi}", measure)
         finally:
             if group.is_dir():
                 group.rmdir()
+    return Result(COLUMNS, table.rows, summarise(table.rows) + table.remark)
 
 
 def summarise(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -229,15 +288,11 @@ def summarise(rows: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
-def _measure(arguments: argparse.Namespace) -> Result:
-    rows = list(_rows(arguments))
-    return Result(COLUMNS, rows, summarise(rows))
-
-
 def main() -> int:
     """Parse options and run."""
     parser = options("diagnoses", __doc__ or "")
     offer_choice(parser)
+    offer_parts(parser)
     return run("diagnoses", parser.parse_args(), _measure)
 
 

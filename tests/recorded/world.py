@@ -42,6 +42,8 @@ from mpiric.model.record import Record
 from mpiric.model.run import Execution, Outcome
 from mpiric.profile import read
 from mpiric.workflows.mapping import plan_orders  # noqa: F401
+from mpiric.workflows.run import explained
+from mpiric.workflows.run.run import PreparedRun
 from mpiric.workflows.submit import submit  # noqa: F401
 from mpiric.workflows.tune import array  # noqa: F401
 
@@ -230,6 +232,11 @@ def _replace_runner(world: World, patch: pytest.MonkeyPatch) -> None:
         reason = f"exit status {done.status}" if done.status else ""
         return Execution(outcome, world.clock.now_s - begun_s, done.status, reason)
 
+    def run_explained(prepared: PreparedRun, *_: Any) -> None:
+        launch = prepared.launch
+        environment = {k: v for k, v in prepared.environment.items() if k not in launch.unset}
+        become("", launch.argv, {**environment, **launch.environment})
+
     def become(_: str, argv: Sequence[str], environment: Mapping[str, str]) -> None:
         changed = {name: value for name, value in environment.items() if os.environ.get(name) != value}
         removed = [name for name in os.environ if name not in environment]
@@ -238,6 +245,7 @@ def _replace_runner(world: World, patch: pytest.MonkeyPatch) -> None:
 
     patch.setattr(Runner, "execute", execute)
     patch.setattr(os, "execvpe", become)
+    patch.setattr(explained, "run_explained", run_explained)
     patch.setattr(Runner, "can_mount", lambda *_: False)
 
 

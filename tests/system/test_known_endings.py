@@ -61,6 +61,16 @@ def test_too_few_slots_are_named_first(diagnosed, program):
 
 
 @pytest.mark.requires("debian-openmpi")
+@pytest.mark.parametrize(("options", "is_named"), [((), True), (("-q",), False)])
+def test_a_plain_run_names_the_cause_unless_it_is_quiet(run_mpiric, program, options, is_named):
+    line = ("mpirun.openmpi", "-np", "64", program("openmpi"))
+    done = run_mpiric("run", "--as-is", *options, "--", *line, env=ROOT)
+    assert done.returncode == 1
+    assert "not enough slots" in done.stderr
+    assert ("mpiric: the launch line asks for 64 ranks" in done.stderr) == is_named
+
+
+@pytest.mark.requires("debian-openmpi")
 def test_a_remedy_is_tried_in_a_copy_of_the_directory(run_mpiric, program, tmp_path):
     program("openmpi")
     (tmp_path / "app.sh").write_text('#!/bin/sh\necho "$(cat)" >written\nexec ./program\n')
@@ -115,8 +125,9 @@ def test_an_exit_status_of_the_program_is_not_explained(diagnosed, program, stac
 
 @pytest.mark.requires("debian-mpich")
 def test_an_unknown_failure_is_still_reported(run_mpiric, program):
-    done = run_mpiric("doctor", "--", "mpiexec.mpich", "-n", "2", program("mpich"), "exit")
-    assert "the command ended with exit status" in done.stderr
+    done = run_mpiric("doctor", "--all", "--", "mpiexec.mpich", "-n", "2", program("mpich"), "exit")
+    assert "the command ended with exit status 3, and mpiric does not know why" in done.stderr
+    assert "mpiric tune" not in done.stderr
 
 
 @pytest.mark.requires("debian-mpich", "debian-openmpi")

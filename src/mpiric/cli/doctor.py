@@ -130,8 +130,6 @@ def _report(
     elif done.was_ended:
         duration = show_duration(done.trial.wall_s)
         say(f"the run was ended after {duration} (--limit)")
-    elif done.status and not diagnosis.causes:
-        say(f"the command ended with exit status {done.status}; its output shows why, if anything does")
     if as_json:
         print_json(_as_json(diagnosis) | {"tried": asdict(remedy_trial) if remedy_trial else None})
     else:

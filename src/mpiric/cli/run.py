@@ -107,7 +107,7 @@ _WITHOUT_PREPARATION = (
 )
 @option_group(
     "Output",
-    flag("--quiet", "-q", "Do not print what is applied."),
+    flag("--quiet", "-q", "Do not print what is applied or why CMD failed."),
     flag("--dry-run", "Print the command and environment, and run nothing."),
     flag("--json", "as_json", "Print the command and environment as one JSON object, and run nothing."),
     store_option,
@@ -154,6 +154,10 @@ def command(command_line: tuple[str, ...], **options: Any) -> int:
         from mpiric.workflows.run.explore import run_observed  # imports much that other runs do not need
 
         status = run_observed(prepared, options["store"], LocalHost(), report, explores=options["explore"])
+    if status is None and prepared.job is not None and prepared.job.launcher_words and not options["quiet"]:
+        from mpiric.workflows.run.explained import run_explained  # not needed without a launcher
+
+        status = run_explained(prepared, LocalHost(), say)
     return _become(prepared) if status is None else status
 
 
@@ -174,7 +178,7 @@ def _values(settings: tuple[str, ...], mpi_label: str) -> dict[str, str]:
 
 
 def _become(prepared: PreparedRun) -> int:
-    """Replace this process by the launcher, which then gets signals and input itself."""
+    """Replace this process by the command, which then gets signals and input itself."""
     launch = prepared.launch
     log_start(launch.argv, environment={**dict.fromkeys(launch.unset), **launch.environment})
     environment = {k: v for k, v in prepared.environment.items() if k not in launch.unset}

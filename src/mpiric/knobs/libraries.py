@@ -16,6 +16,7 @@ from mpiric.model.translation import NAMES, before_rpath, can_translate, own_fam
 _BLAS = "libblas.so."
 _HOST = "host"  # value of `mpi` for an image: the launcher's library
 _AMD = "AuthenticAMD"
+_LEAVES_BINDING = re.compile(r"ppr:\d+:node|slot", re.IGNORECASE)  # Open MPI's --map-by and --rank-by
 _BINDING_VARIABLE = re.compile(r"^(?!OMP_).*(bind|_PIN|affinity)", re.IGNORECASE)
 
 
@@ -202,7 +203,7 @@ def binding_in_force(library: MpiLibrary, situation: Situation) -> str:
     """
     placed = (Meaning.BINDING, Meaning.MAPPING, Meaning.RANKING)
     options = (option for segment in situation.job.segments for option in segment.options)
-    if any(option.meaning in placed for option in options):
+    if any(o.meaning in placed and not _LEAVES_BINDING.fullmatch(" ".join(o.values)) for o in options):
         return ""
     if any(_BINDING_VARIABLE.search(name) for name in situation.inherited):
         return ""

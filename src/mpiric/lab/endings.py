@@ -23,6 +23,16 @@ _PTRACE_SCOPE = "/proc/sys/kernel/yama/ptrace_scope"
 _SHOWN = 160  # characters of a quoted line
 _SIGNAL = re.compile(r"\(signal (\d+)\)|on\s+signal (\d+)|KILLED BY SIGNAL: (\d+)|Signal: [^\n(]*\((\d+)\)")
 _MOST_SIGNALS = 64
+_MOST_LINES = 3  # lines of an output that explain an unknown failure
+# Messages of launchers after a failure: of Open MPI between rules, of hydra in a box, and single lines.
+_OF_LAUNCHER = re.compile(
+    r"""
+    ^-{60,}\n (?:(?!-{60}).*\n)*? .*(?:mpirun|prterun|orterun|Primary\ job).*\n (?:(?!-{60}).*\n)* -{60,}$
+    | ^={60,}\n (?:=.*\n)+ ={60,}$
+    | ^(?:\[mpiexec|\[proxy|srun:|slurmstepd:|mpiric:|YOUR\ APPLICATION|This\ typically|Please\ see\ ).*$
+    """,
+    re.MULTILINE | re.VERBOSE,
+)
 
 
 @dataclass(frozen=True)
@@ -78,6 +88,21 @@ def explain_ending(failed: FailedRun, host: Host) -> Advice | None:
             source = entry["source"]
             return Advice(finding, 0.0, None, "", (), commands, source, explains_run=True, remedy=remedy)
     return None
+
+
+def unknown_ending(failed: FailedRun) -> Advice:
+    """Return the advice on a failure without a known cause: the last lines of the program's own output."""
+    program_text = _OF_LAUNCHER.sub("", failed.text) if failed.job.launcher_words else failed.text
+    lines = [
+        line.strip()[:_SHOWN] for line in (program_text.strip() or failed.text).splitlines() if line.strip()
+    ]
+    finding = Finding(
+        "unknown-failure",
+        f"the command ended with exit status {failed.exit_status}, and mpiric does not know why",
+        f"its output ends: {' | '.join(lines[-_MOST_LINES:])}" if lines else "it printed nothing",
+        "look for the first error in its output, and check its input and arguments",
+    )
+    return Advice(finding, 0.0, None, "", (), (), "exit status of the command", explains_run=True)
 
 
 def _match(entry: Mapping[str, Any], failed: FailedRun) -> tuple[str, Mapping[str, str]]:

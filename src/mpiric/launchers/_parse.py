@@ -8,7 +8,6 @@ from mpiric.launchers._arguments import (
     IsProgram,
     binding_wrapper,
     is_assignment,
-    leading_assignments,
     parse_options,
     prefix_length,
 )
@@ -115,7 +114,7 @@ def parse_command(
     segments = _segments(job_dialect, arguments[at + len(launcher) :], is_program)
     if read_text is not None:
         segments = _with_listed_programs(job_dialect, segments, is_program, read_text)
-    assigned = dict(word.split("=", 1) for word in arguments[: leading_assignments(arguments)])
+    assigned = dict(word.split("=", 1) for word in arguments[:at] if is_assignment(word))  # also of `env`
     return Job(
         argv=arguments,
         dialect=job_dialect.name,

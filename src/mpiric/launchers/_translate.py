@@ -260,7 +260,7 @@ def _counterpart(
         arguments = _by_ranks_per_node(target, segment, values[0])
     elif meaning is Meaning.BINDING:
         arguments = _by_level(target, meaning, source.binding_words, target.binding_words, values[0])
-    elif meaning is Meaning.MAPPING and values == ("core",):  # other launchers fill cores in order by default
+    elif _is_default_order(segment, meaning, values):
         arguments = target.write[meaning](values) if _are_kin(source, target) else ()
     elif meaning is Meaning.MAPPING:
         arguments = _by_level(target, meaning, source.mapping_words, target.mapping_words, values[0])
@@ -271,6 +271,13 @@ def _counterpart(
     if arguments is None:
         raise _refusal(option, target, "it has no counterpart")
     return arguments
+
+
+def _is_default_order(segment: Segment, meaning: Meaning, values: Words) -> bool:
+    """Return whether an option of Open MPI has ranks fill cores in order, the default of other launchers."""
+    mapping = segment.first(Meaning.MAPPING)
+    fills = mapping is None or mapping.values in (("core",), ("slot",))
+    return (meaning, values) in ((Meaning.MAPPING, ("core",)), (Meaning.RANKING, ("slot",))) and fills
 
 
 def _are_kin(source: Dialect, target: Dialect) -> bool:

@@ -269,6 +269,7 @@ class Profile:
     asked_mpi: str = ""
     notes: tuple[str, ...] = field(default=())  # missing or lost data
     order: "OrderProposal | None" = None  # rank order, if the traffic was mapped
+    waiting_place: str = ""  # call at which ranks wait longest for the busiest one, "" without call sites
 
 
 SHORT_S = 0.1  # a shorter run has no reliable shares and rates

@@ -55,7 +55,12 @@ def _rule(
 def advise(profile: Profile) -> tuple[Advice, ...]:
     """Return the advice on a profile: causes before their effects, largest gains first."""
     slow = int(profile.numbers["slow_node_position"])
-    return advise_on(profile.numbers, profile.command, {"slow_node": (*profile.nodes, "")[slow]})
+    place = profile.waiting_place
+    names = {
+        "slow_node": (*profile.nodes, "")[slow],
+        "waiting_place": f"; the work before {place} differs: the others wait there" if place else "",
+    }
+    return advise_on(profile.numbers, profile.command, names)
 
 
 def advise_on(
@@ -63,11 +68,11 @@ def advise_on(
 ) -> tuple[Advice, ...]:
     """Return the advice of the rules whose numbers are all known, in the same order.
 
-    ``names`` are further texts in the sentences: the name of the slow node.
+    ``names`` are further texts in the sentences: the slow node, and the place where ranks wait.
     Gains are shares of the whole run, and most numbers shares of the time between MPI_Init and MPI_Finalize.
     """
     inside = 1.0 - numbers.get(_START_UP, 0.0)
-    values: dict[str, float | str] = {"slow_node": "NODE", **numbers, **(names or {})}
+    values: dict[str, float | str] = {"slow_node": "NODE", "waiting_place": "", **numbers, **(names or {})}
     pieces = [
         Advice(
             Finding(rule.id, *(quote(text, values) for text in (rule.says, rule.evidence, rule.fix))),

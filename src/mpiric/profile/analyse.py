@@ -7,7 +7,7 @@ from dataclasses import replace
 from mpiric.host.command_log import masked
 from mpiric.model.machine import parse_pu_list
 from mpiric.model.profile import SHORT_S, CollectiveUse, Comparison, Profile, QuantityChange, RankUse
-from mpiric.model.record import RankState, Record
+from mpiric.model.record import RankRecord, RankState, Record
 from mpiric.profile import cells, communicators
 from mpiric.profile.advise import advise
 from mpiric.profile.cells import POINT_TO_POINT, counted, fact, rank_uses
@@ -23,11 +23,11 @@ from mpiric.profile.numbers import (
     system_numbers,
     time_numbers,
 )
-from mpiric.profile.sites import site_uses
+from mpiric.profile.sites import site_uses, waiting_place
 from mpiric.profile.timeline import excess_numbers, timeline_of
 
 _COPY_BYTES_PER_S = 4e9  # a copy reads and writes, half of the bandwidth of a core
-_FAULT_S = 0.5e-6  # page fault including zeroing of 4 KiB
+_FAULT_S = 0.5e-6  # page fault including zeroing of 4 KiB, for records that do not have its cost
 _GATHERED, _JOINED = 4, 16  # messages, accesses that are combined into one
 
 
@@ -44,7 +44,7 @@ def expected_numbers(
     late_bytes = _late_bytes(record)
     barriers = [use for use in collectives if use.name == "MPI_Barrier"]
     system_s = sum(fact(rank, "time.system_us") for rank in record.ranks) / 1e6
-    faults = sum(fact(rank, "faults.minor") for rank in record.ranks)
+    fault_s = sum(fact(rank, "faults.minor") * _fault_s(rank) for rank in record.ranks)
     crowding, sharing = numbers["ranks_per_cpu"], _most_on_one_cpu(ranks)
     return {
         "point_to_point_transfer_share": transfer,
@@ -52,12 +52,16 @@ def expected_numbers(
         "late_copy_share": min(numbers["point_to_point_share"], late_bytes / _COPY_BYTES_PER_S / total_s),
         "gathered_share": transfer * numbers["small_message_share"] * (1 - 1 / _GATHERED),
         "barrier_transfer_share": sum(max(0.0, use.time_s - use.waited_s) for use in barriers) / total_s,
-        "page_fault_share": min(system_s, faults * _FAULT_S) / total_s,
+        "page_fault_share": min(system_s, fault_s) / total_s,
         "joined_access_share": numbers["io_share"] * numbers["small_io_share"] * (1 - 1 / _JOINED),
         "crowded_wait_share": numbers["mpi_share"] * (1 - 1 / crowding) if crowding > 1 else 0.0,
         "taken_cpu_share": max(0.0, 1.0 - numbers["cpu_use"] - numbers["io_share"]),
         "shared_cpu_share": 1 - 1 / sharing,
     }
+
+
+def _fault_s(rank: RankRecord) -> float:
+    return fact(rank, "fault_ns") / 1e9 if "fault_ns" in rank.facts else _FAULT_S
 
 
 def _point_to_point_transfer_s(record: Record, waiting: Waiting) -> float:
@@ -138,6 +142,7 @@ def analyse(record: Record, command: str = "", usable_cpus: Mapping[str, int] | 
         ranks=ranks,
         files=files,
         sites=site_uses(record),
+        waiting_place=waiting_place(record, int(numbers["busiest_rank"])),
         p2p=p2p,
         one_sided=communicators.between_ranks(record, communicators.ONE_SIDED),
         nodes=nodes,

@@ -22,6 +22,7 @@ _LARGE_BYTES = 64 << 10  # messages that every library sends by a handshake, whi
 _SMALL_BYTES = 2048  # limit of messages whose latency costs more than their length
 _TICKS_PER_S = 1e6
 _LINE_BYTES = 64  # cache line
+_PASSIVE_TARGET = ("MPI_Win_lock", "MPI_Win_unlock", "MPI_Win_flush")
 
 
 def _share(part: float, total: float) -> float:
@@ -47,6 +48,10 @@ def time_numbers(
     numbers["collective_transfer_share"] = max(0.0, _share(collective_s - waited_s, total_s))
     for name in ("Barrier", "Allreduce", "Alltoall", "Alltoallv", "Bcast", "Iprobe", "Test", "Allgather"):
         numbers[f"{name.lower()}_share"] = _share(by_name.get(f"MPI_{name}", 0.0), total_s)
+    # A library may take the lock and wait for the target only in the access that follows MPI_Win_lock.
+    passive_s = sum(time_s for name, time_s in by_name.items() if name.startswith(_PASSIVE_TARGET))
+    passive_s += by_kind.get("one_sided", 0.0) if passive_s else 0.0
+    numbers["passive_target_share"] = _share(passive_s, total_s)
     numbers["poll_calls_per_s"] = _share(sum(use.calls for use in functions if use.kind == "poll"), total_s)
     return numbers
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from mpiric.host.host import Host
 from mpiric.model.profile import Profile, SiteUse
 from mpiric.model.record import Record
+from mpiric.profile.advise import advise
 from mpiric.profile.pace import Modules, in_module, modules_of
 
 
@@ -27,15 +28,35 @@ def site_uses(record: Record) -> tuple[SiteUse, ...]:
     return tuple(sorted(uses, key=lambda use: (-use.time_s, use.place, use.function)))
 
 
+def waiting_place(record: Record, busiest: int) -> str:
+    """Return where the other ranks wait longest for the busiest one: ``MPI_Barrier at file+0xoffset``.
+
+    It is "" without call sites.
+    """
+    waits: dict[tuple[str, str], float] = defaultdict(float)
+    for rank in record.ranks:
+        modules = modules_of(rank.facts)
+        weight = -(len(record.ranks) - 1) if rank.rank == busiest else 1
+        for site in rank.sites:
+            waits[site.function, _place(site.address, modules)] += weight * site.time_s
+    if not waits or max(waits.values()) <= 0:
+        return ""
+    function, place = max(waits, key=lambda key: waits[key])
+    return f"{function} at {place}"
+
+
 def name_sites(profile: Profile, host: Host) -> Profile:
     """Name places by function, source file and line, if the program's files still exist and have symbols.
 
     Runs ``addr2line`` (GNU binutils) once per file. Unresolved places are unchanged.
     """
     names = name_places((use.place for use in profile.sites), host)
-    return replace(
-        profile, sites=tuple(replace(use, place=names.get(use.place, use.place)) for use in profile.sites)
-    )
+    sites = tuple(replace(use, place=names.get(use.place, use.place)) for use in profile.sites)
+    function, _, place = profile.waiting_place.partition(" at ")
+    if place not in names:
+        return replace(profile, sites=sites)
+    named = replace(profile, sites=sites, waiting_place=f"{function} at {names[place]}")
+    return replace(named, advice=advise(named))
 
 
 def name_places(places: Iterable[str], host: Host) -> dict[str, str]:

@@ -1,5 +1,7 @@
 """The benchmark of diagnoses: its rules of judgement, and cases that name known findings."""
 
+from dataclasses import replace
+
 import pytest
 from benchmarks.diagnoses import CASES, Sick, judge, summarise
 
@@ -22,12 +24,17 @@ HEALTHY = Sick("healthy", "{start} {sick}", ())
     ],
 )
 def test_only_the_first_finding_counts(case, findings, error, result):
-    assert judge(case, findings, error) == result
+    assert judge(case, [{"id": name} for name in findings], error) == result
+
+
+@pytest.mark.parametrize(("evidence", "result"), [("in my.conf:1", "right"), ("in the environment", "wrong")])
+def test_a_finding_must_contain_the_name_that_a_case_expects(evidence, result):
+    assert judge(replace(SICK, names="my.conf"), [{"id": "killed", "evidence": evidence}], "") == result
 
 
 def test_there_are_enough_cases_with_different_names():
     assert len({case.name for case in CASES}) == len(CASES)
-    assert sum(bool(case.causes) for case in CASES) >= 15
+    assert sum(bool(case.causes) for case in CASES) >= 40
     assert sum(not case.causes for case in CASES) >= 5
 
 

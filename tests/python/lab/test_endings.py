@@ -7,7 +7,7 @@ from tools.generate import ending_reference
 
 from mpiric.host.host import Space
 from mpiric.host.packaged import packaged_table
-from mpiric.lab.endings import FailedRun, OutputTail, explain_ending
+from mpiric.lab.endings import FailedRun, OutputTail, explain_ending, unknown_ending
 from mpiric.launchers import parse_command
 
 ENTRIES = packaged_table("lab/endings")["ending"]
@@ -57,6 +57,32 @@ def test_entries_have_different_names():
 
 def test_an_unknown_ending_is_not_explained():
     assert explained("Error: the input has no atoms", 3) is None
+
+
+BLOCK = "-" * 74
+OF_LAUNCHERS = [
+    f"{BLOCK}\nPrimary job  terminated normally, but 1 process returned\na non-zero exit code. Per "
+    f"user-direction, the job has been aborted.\n{BLOCK}\n{BLOCK}\nmpirun detected that one or more "
+    f"processes exited with non-zero status\n\n  Process name: [[2752,1],1]\n  Exit code:    3\n{BLOCK}\n",
+    f"{BLOCK}\nprterun detected that one or more processes exited\n   Exit code:    3\n{BLOCK}\n",
+    f"\n{'=' * 83}\n=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n=   EXIT CODE: 3\n{'=' * 83}\n",
+    "srun: error: n1: task 1: Exited with exit code 3\n",
+]
+
+
+@pytest.mark.parametrize("text", OF_LAUNCHERS)
+def test_an_unknown_failure_quotes_the_program_and_not_the_launcher(text):
+    job = parse_command("mpirun -np 2 ./a".split(), "/work", {}, dialect="openmpi4")
+    output = f"step 1\n{BLOCK}\n a table\n{BLOCK}\nError: no atoms\n{text}"
+    advice = unknown_ending(FailedRun(job, output, 3))
+    assert advice.explains_run
+    assert "exit status 3" in advice.finding.says
+    assert advice.finding.evidence == f"its output ends: a table | {BLOCK} | Error: no atoms"
+
+
+def test_an_unknown_failure_without_output_says_so():
+    job = parse_command(["./a"], "/work", {}, dialect="direct")
+    assert unknown_ending(FailedRun(job, "", 1)).finding.evidence == "it printed nothing"
 
 
 INTEL = (

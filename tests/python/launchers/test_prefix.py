@@ -31,8 +31,9 @@ def test_the_launcher_is_found_behind_other_words(line, word):
     assert launcher_word(line.split()) == word
 
 
-def test_variables_in_front_are_in_the_environment_of_the_job(parse):
-    assert parse("A=1 mpirun -n 1 ./a", "hydra", A="0").environment == {"A": "1"}
+@pytest.mark.parametrize("line", ["A=1 mpirun -n 1 ./a", "env A=1 mpirun -n 1 ./a"])
+def test_variables_in_front_are_in_the_environment_of_the_job(parse, line):
+    assert parse(line, "hydra", A="0").environment == {"A": "1"}
 
 
 def test_variables_in_front_are_set_and_not_executed(parse):

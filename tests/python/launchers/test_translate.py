@@ -69,6 +69,8 @@ CARRIED = [
     ("mpirun -np 1 ./a : -np 2 ./b", "openmpi4", "hydra", "mpiexec -n 1 ./a : -n 2 ./b"),
     ("mpirun -np 2 --map-by core ./a", "openmpi4", "hydra", "mpiexec -n 2 ./a"),
     ("mpirun -np 2 --map-by core ./a", "openmpi4", "openmpi5", "mpirun -np 2 --map-by core ./a"),
+    ("mpirun -np 2 --rank-by slot ./a", "openmpi4", "hydra", "mpiexec -n 2 ./a"),
+    ("mpirun -np 2 --map-by core --rank-by slot ./a", "openmpi4", "hydra", "mpiexec -n 2 ./a"),
 ]
 
 

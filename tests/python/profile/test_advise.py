@@ -6,6 +6,7 @@ import pytest
 from tests.support.records import cell, rank, record
 
 from mpiric import knobs
+from mpiric.host.packaged import packaged_table
 from mpiric.model.record import ReceiveTiming
 from mpiric.profile.advise import advise_on, rules
 from mpiric.profile.analyse import analyse
@@ -75,6 +76,17 @@ def test_late_receives_are_reported_with_their_counts():
     assert "1 MiB" in advice["late-receives"].finding.evidence
 
 
+@pytest.mark.parametrize("function", ["MPI_Win_lock", "MPI_Win_unlock", "MPI_Win_flush_all"])
+def test_waiting_for_a_passive_target_comes_before_waiting_in_collectives(function):
+    origin = rank(0, 10.0, cell(function, 9, 0, 4.0), cell("MPI_Allreduce", 9, 72, 4.0, waited_s=4.0))
+    advice = list(advice_of(origin, rank(1, 10.0, cell("MPI_Allreduce", 9, 72, 0.1))))
+    assert advice.index("passive-target-waits") < advice.index("collectives-wait")
+
+
+def test_accesses_without_a_lock_do_not_wait_for_a_passive_target():
+    assert "passive-target-waits" not in advice_of(rank(0, 10.0, cell("MPI_Put", 9, 72, 5.0)), rank(1, 10.0))
+
+
 def test_the_most_promising_advice_comes_first():
     advices = analyse(
         record(
@@ -111,11 +123,12 @@ def test_an_effect_names_only_existing_causes():
 
 def test_causes_are_rules_and_their_chains_end():
     effect_of = {rule.id: rule.effect_of for rule in rules()}
-    assert {cause for causes in effect_of.values() for cause in causes} <= set(effect_of)
+    settings = set(packaged_table("knobs/_inherited"))
+    assert {cause for causes in effect_of.values() for cause in causes} <= set(effect_of) | settings
 
     def chain(name, visited=()):
         assert name not in visited, visited
-        for cause in effect_of[name]:
+        for cause in effect_of.get(name, ()):
             chain(cause, (*visited, name))
 
     for name in effect_of:

@@ -1,14 +1,14 @@
 """Places in the program: by file and offset, whatever the address, and by name where the file tells."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
-from tests.support.records import rank, record
+from tests.support.records import cell, rank, record
 
 from mpiric.host.host import Completed
 from mpiric.model.record import CallSite
 from mpiric.profile.analyse import analyse
-from mpiric.profile.sites import name_sites, short_name, site_uses
+from mpiric.profile.sites import name_sites, short_name, site_uses, waiting_place
 
 
 def called_from(address: int, calls: int) -> CallSite:
@@ -42,6 +42,28 @@ class Binutils:
 def test_ranks_that_map_the_program_elsewhere_share_their_places():
     (use,) = site_uses(RECORD)
     assert (use.place, use.calls, use.bytes, use.time_s) == ("/home/me/app+0x1234", 3, 24, 1.0)
+
+
+def waiting(number, *times):
+    sites = tuple(CallSite(0x5555_0000_1000 + at, "MPI_Barrier", 1, 0, s) for at, s in enumerate(times))
+    return rank(number, 1.0, sites=sites, facts={"host": "n1", "module.555500000000": "/home/me/app"})
+
+
+def test_the_place_where_ranks_wait_for_the_busiest_one_is_found():
+    uneven = record(waiting(0, 0.1, 0.0), waiting(1, 0.1, 0.6), waiting(2, 0.1, 0.6))
+    assert waiting_place(uneven, 0) == "MPI_Barrier at /home/me/app+0x1001"
+
+
+def test_ranks_that_do_not_wait_have_no_place():
+    assert waiting_place(record(rank(0, 1.0), rank(1, 1.0)), 0) == ""
+
+
+def test_the_advice_on_uneven_work_names_the_line_before_which_it_differs():
+    ranks = (waiting(0, 0.0), waiting(1, 0.8), waiting(2, 0.8))
+    calls = [replace(one, cells=(cell("MPI_Barrier", 1, 0, one.sites[0].time_s),)) for one in ranks]
+    profile = name_sites(analyse(record(*calls)), Binutils())
+    (advice,) = [item for item in profile.advice if item.finding.id == "load-imbalance"]
+    assert "the work before MPI_Barrier at solve (app.c:42) differs" in advice.finding.evidence
 
 
 def test_an_address_in_no_known_file_stays_one():

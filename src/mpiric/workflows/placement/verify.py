@@ -2,7 +2,10 @@
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import signal
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import field, replace
 from pathlib import Path
 
@@ -31,7 +34,7 @@ from mpiric.model.record import RankRecord, Record
 from mpiric.model.run import Outcome, Phase, Run, Trial
 from mpiric.model.situation import EVERYTHING
 from mpiric.placement import plan
-from mpiric.placement.checks import touched_by_one
+from mpiric.placement.checks import touched_by_one, workers
 from mpiric.placement.verification import Node, judge
 from mpiric.profile.cells import fact
 from mpiric.profile.tables import threads_of
@@ -41,6 +44,7 @@ from mpiric.workflows.trials.users_lab import users_lab
 
 _LAST_LINES = 5
 _EVERY_S = 0.1  # between two looks
+_FIRST_S, _LONGER = 0.3, 1.1  # pause before the first look at a run that is measured, ratio of later pauses
 
 Look = tuple[ProcessSeen, ...]
 
@@ -99,7 +103,8 @@ def verify(
         errors = Path(done.stderr or os.devnull)
         text = errors.read_text(errors="replace") if exists(errors) else ""
     last = "\n".join(text.splitlines()[-_LAST_LINES:])
-    observed, other_ranks = _best_look(probe.looks)
+    mine = {p.pid for look in probe.looks for p in look if p.launch.startswith(f"{os.getpid()}.")}
+    observed, other_ranks = _best_look(probe.looks, mine)
     if not observed:
         if done.outcome in (Outcome.FAILED, Outcome.REFUSED):
             raise ProgramFailedError(
@@ -115,13 +120,13 @@ def verify(
     return Checked(observed, (*findings, *([serial] if serial else [])), planned)
 
 
-def _best_look(looks: Sequence[Look]) -> tuple[Look, Look]:
-    """Return this launch's and other ranks at the last time when most ranks and threads were present.
+def _best_look(looks: Sequence[Look], pids: Collection[int]) -> tuple[Look, Look]:
+    """Return the ranks ``pids`` and ranks of other jobs when most ranks and threads were last present.
 
     The CPU time of their threads is counted from the first such time: a thread that spun in MPI_Init does
     not work.
     """
-    mine = [tuple(p for p in look if p.launch.startswith(f"{os.getpid()}.")) for look in looks]
+    mine = [tuple(process for process in look if process.pid in pids) for look in looks]
     if not any(mine):
         return (), ()
     counts = [
@@ -130,8 +135,8 @@ def _best_look(looks: Sequence[Look]) -> tuple[Look, Look]:
     ]
     best = max(counts)[2]
     first = next(number for *count, number in counts if tuple(count) == counts[best][:2])
-    pids = {process.pid for process in mine[best]}
-    other_ranks = tuple(process for process in looks[best] if process.pid not in pids)
+    jobs = {process.job for process in mine[best]}
+    other_ranks = tuple(process for process in looks[best] if process.job not in jobs)
     if first == best:
         return mine[best], other_ranks
     before_s = {(p.pid, thread.thread): thread.cpu_s for p in mine[first] for thread in p.threads}
@@ -139,12 +144,35 @@ def _best_look(looks: Sequence[Look]) -> tuple[Look, Look]:
 
 
 def _since(process: ProcessSeen, before_s: Mapping[tuple[int, int], float]) -> ProcessSeen:
-    """Return a process whose threads have used only the CPU time since an earlier look."""
-    threads = (
+    """Return a process whose threads have used only the CPU time since an earlier look, if they used any."""
+    threads = tuple(
         replace(thread, cpu_s=max(0.0, thread.cpu_s - before_s.get((process.pid, thread.thread), 0.0)))
         for thread in process.threads
     )
-    return replace(process, threads=tuple(threads))
+    has_worked = any(thread.cpu_s for thread in threads)
+    return replace(process, threads=threads) if has_worked else process
+
+
+@contextmanager
+def looking(host: Host) -> Iterator[list[Look]]:
+    """Look at all ranks of this node while the body runs, ever more rarely; yield the list of looks."""
+    looks: list[Look] = []
+    is_over = threading.Event()
+
+    def look_on() -> None:
+        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # they belong to the launch
+        pause_s = _FIRST_S
+        while not is_over.wait(pause_s):
+            looks.append(see_jobs(host))
+            pause_s *= _LONGER
+
+    thread = threading.Thread(target=look_on, daemon=True)
+    thread.start()
+    try:
+        yield looks
+    finally:
+        is_over.set()
+        thread.join()
 
 
 def node_of(machine: Machine) -> Node:
@@ -191,23 +219,37 @@ def _below(host: Host, pid: int, root: int) -> bool:
     return False
 
 
+_BUSY_S = 0.05  # CPU time of a process that is not idle
 _FULL = 0.9  # share of the available memory
 _BINDERS = frozenset({"taskset", "numactl"})
 _CPU_LIST = re.compile(r"user:|map_cpu|mask_cpu|cpu-set|cpu-list|rankfile|list:")
 
 
 def judge_record(
-    record: Record, machine: Machine, job: Job, libraries: Sequence[str] = ()
+    record: Record, machine: Machine, job: Job, libraries: Sequence[str] = (), looks: Sequence[Look] = ()
 ) -> Iterator[Finding]:
     """Return findings on the placement and the memory of this node's ranks, which load ``libraries``.
 
+    ``looks``: ranks of this node during the run, with threads that ended before it, and with other jobs.
     Ranks of other nodes are ignored, because their machine is unknown.
     """
     bound_by, pool = variables_that_bind(job), unlimited_pool(libraries, _rank_environment(job))
     of_node = [rank for rank in record.ranks if rank.facts.get("host") == machine.host_name]
     if of_node:
-        yield from judge(node_of(machine), [_process(rank, bound_by, pool) for rank in of_node])
+        processes = [_process(rank, bound_by, pool) for rank in of_node]
+        observed, other_ranks = _best_look(looks, {process.pid for process in processes})
+        threads = {process.pid: process.threads for process in observed}
+        during = [replace(process, threads=threads.get(process.pid, ())) for process in processes]
+        working = [max(pair, key=lambda p: len(workers(p))) for pair in zip(processes, during, strict=True)]
+        busy = (process for process in other_ranks if _used_s(process.pid, looks) > _BUSY_S)
+        yield from judge(node_of(machine), (*working, *busy))
         yield from _of_memory(of_node, machine)
+
+
+def _used_s(pid: int, looks: Sequence[Look]) -> float:
+    """Return the CPU time that a process used between the first and the last look at it."""
+    times_s = [sum(t.cpu_s for t in p.threads) for look in looks for p in look if p.pid == pid]
+    return times_s[-1] - times_s[0]
 
 
 def _of_memory(ranks: list[RankRecord], machine: Machine) -> Iterator[Finding]:

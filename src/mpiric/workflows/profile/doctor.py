@@ -22,21 +22,26 @@ from mpiric.profile.cells import fact
 from mpiric.workflows.defaults import MISSED, missed_defaults
 from mpiric.workflows.launch.container_findings import container_findings, hint_file_findings
 from mpiric.workflows.launch.parse_job import ParsedJob, libraries_of_program, program_path
-from mpiric.workflows.placement.verify import judge_record
+from mpiric.workflows.placement.verify import judge_record, looking
 from mpiric.workflows.profile.profile import Profiled, profile
 from mpiric.workflows.profile.request import ProfileRequest
 from mpiric.workflows.trials.expected import expected_situation
 from mpiric.workflows.trials.recorded_runs import findings_of
 
-_REPORTED_BY_RECORD = {  # findings of the record on the same subject, with numbers
+# Finding of the placement → finding of the record on the same subject, which is reported, as it has numbers
+_REPORTED_BY_RECORD = {
     "oversubscribed": "more-ranks-than-cpus",
     "cgroup-too-small": "more-ranks-than-cpus",
-    "ranks-overlap": "ranks-share-a-cpu",
 }
-
+# The same, but the sentences of the placement are reported, as it knows the CPUs and processes of the node
+_REPORTED_BY_PLACEMENT = {"ranks-overlap": "ranks-share-a-cpu", "jobs-overlap": "cpus-taken"}
 
 # Weights of findings without a number, as a share of the run time.
 _PLACEMENT_WEIGHT, _SETTINGS_WEIGHT, _MACHINE_WEIGHT = 0.1, 0.03, 0.01
+_SHARED_CORE_WEIGHT = 0.5  # two threads on a core, while each could have one
+_SHARED_CORES = frozenset(
+    "oversubscribed cgroup-too-small ranks-overlap jobs-overlap threads-stacked threads-on-one-core".split()
+)
 _LARGE_BYTES = 64 << 20  # memory of a rank from which the size of pages matters
 _MOST_SHOWN = 5
 
@@ -58,12 +63,18 @@ class Diagnosis:
 
         A failure comes first. Findings without a number rank by their source.
         """
-        placed = {finding.id for finding in self.of_placement}
-        # The record does not know the free CPUs of the node, the placement does.
-        is_stacked = placed >= {"ranks-overlap", "idle-cores"}
-        of_run = [a for a in self.of_run if not (is_stacked and a.finding.id == "more-ranks-than-cpus")]
+        placed = {finding.id: finding for finding in self.of_placement}
+        instead = {name: placed[other] for other, name in _REPORTED_BY_PLACEMENT.items() if other in placed}
+        if placed.keys() >= {"ranks-overlap", "idle-cores"}:
+            instead["more-ranks-than-cpus"] = placed["ranks-overlap"]
+        of_run = [
+            replace(advice, finding=instead[advice.finding.id], knobs=(), commands=())
+            if advice.finding.id in instead
+            else advice
+            for advice in self.of_run
+        ]
         run = {advice.finding.id for advice in of_run}
-        advised = {f"try-{knob}" for advice in of_run for knob in advice.knobs}
+        advised = {f"try-{knob}" for advice in self.of_run for knob in advice.knobs}
         suggested = advised.union(finding.id for finding in self.of_settings)
         more = [
             finding
@@ -72,14 +83,15 @@ class Diagnosis:
             # A safe default is reported if something else suggests its knob.
             if not finding.id.startswith(MISSED) or finding.id.replace(MISSED, "try-") in suggested
         ]
-        replacing = {_REPORTED_BY_RECORD[f.id]: f for f in more if f.id in _REPORTED_BY_RECORD}
+        replacing = {_REPORTED_BY_RECORD.get(finding.id, finding.id): finding for finding in more} | instead
         effect_of = {rule.id: rule.effect_of for rule in rules()}
         ordered: dict[str, Finding | Advice] = {self.ending.finding.id: self.ending} if self.ending else {}
         for advice in of_run:
             possible = effect_of.get(advice.finding.id, ())
             causes = {replacing[cause].id: replacing[cause] for cause in possible if cause in replacing}
             ordered |= {name: cause for name, cause in causes.items() if name not in ordered}
-            ordered[advice.finding.id] = replace(advice, effect_of=(*advice.effect_of, *causes))
+            recorded = [cause for cause in advice.effect_of if cause not in instead]
+            ordered[advice.finding.id] = replace(advice, effect_of=(*recorded, *causes))
         return _by_weight(ordered, [finding for finding in more if finding.id not in ordered], self)
 
     @property
@@ -116,7 +128,10 @@ def _by_weight(
 ) -> dict[str, Finding | Advice]:
     """Insert findings without a number among the advice, before the first part that promises less."""
     weights = (
-        [(finding.id, _PLACEMENT_WEIGHT) for finding in diagnosis.of_placement]
+        [
+            (finding.id, _SHARED_CORE_WEIGHT if finding.id in _SHARED_CORES else _PLACEMENT_WEIGHT)
+            for finding in diagnosis.of_placement
+        ]
         + [(finding.id, _SETTINGS_WEIGHT) for finding in diagnosis.of_settings]
         + [(finding.id, _MACHINE_WEIGHT) for finding in diagnosis.of_machine]
     )
@@ -134,7 +149,9 @@ def _by_weight(
 
 
 def _concerns_run(finding: Finding, done: Profiled) -> bool:
-    """Return whether a note on the machine can matter for this run."""
+    """Return whether a note on the machine can matter for this run; a failure has other causes."""
+    if done.ending is not None:
+        return False
     peak_bytes = done.profile.numbers.get("peak_bytes", inf) if done.profile else inf
     if "huge-pages" in finding.id:
         return peak_bytes >= _LARGE_BYTES
@@ -146,19 +163,25 @@ def diagnose(request: ProfileRequest, host: Host) -> Diagnosis:
 
     Raises AfterRunError for an error after the end of the program.
     """
-    with record_directory(request) as directory:
-        done = profile(replace(request, directory=directory), host)
+    options = {"MPIRIC_CALL_SITES": "1", **request.options}
+    with record_directory(request) as directory, looking(host) as looks:
+        done = profile(replace(request, directory=directory, options=options), host)
     parsed, machine = done.prepared.parsed, done.prepared.parsed.machine
+    advice = done.profile.advice if done.profile else ()
     with after_run(done.trial.exit_status):
         return Diagnosis(
             profiled=done,
-            of_run=done.profile.advice if done.profile else (),
+            # The times of a failed run mean nothing.
+            of_run=tuple(item for item in advice if item.explains_run or not done.ending),
             of_placement=tuple(
-                judge_record(done.record, machine, parsed.job, _thread_libraries(parsed, host))
+                judge_record(done.record, machine, parsed.job, _thread_libraries(parsed, host), looks)
             )
             if done.record
             else (),
-            of_settings=(*container_findings(done.prepared.parsed, host), *_of_settings(done, host)),
+            of_settings=(
+                *container_findings(done.prepared.parsed, host),
+                *(() if done.ending else _of_settings(done, host)),
+            ),
             of_machine=(
                 *(finding for finding in notice(machine) if _concerns_run(finding, done)),
                 *_of_installation(),

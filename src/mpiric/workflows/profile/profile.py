@@ -12,7 +12,7 @@ from mpiric.host.command_log import masked
 from mpiric.host.host import Host
 from mpiric.host.processes.output_tap import OutputTap
 from mpiric.lab.directory_runs import Recorder, recorder_of
-from mpiric.lab.endings import FailedRun, OutputTail, count_oom_kills, explain_ending
+from mpiric.lab.endings import FailedRun, OutputTail, count_oom_kills, explain_ending, unknown_ending
 from mpiric.lab.foreground import Foreground
 from mpiric.lab.probes import WholeRun
 from mpiric.model.configuration import Configuration
@@ -39,10 +39,10 @@ from mpiric.workflows.launch.nodes import cleaned_nodes
 from mpiric.workflows.launch.parse_job import ParsedJob, parse_job, program_path
 from mpiric.workflows.launch.world_check import ranks_alone
 from mpiric.workflows.placement.verify import judge_record, variables_that_bind
-from mpiric.workflows.profile.outside_time import hosts_line, outside_advice, run_parts, with_outside
 from mpiric.workflows.profile.request import FAILING, ProfileRequest, directory_of, lock_emptied, unwritable
 from mpiric.workflows.run.run import with_mpi, with_values
 from mpiric.workflows.trials.last_look import look_at_ranks
+from mpiric.workflows.trials.outside_time import hosts_line, outside_advice, run_parts, with_outside
 from mpiric.workflows.trials.recorded_runs import with_others, with_stuck
 
 _FLUSH_S = 0.3  # time for ranks to write their buffers before the run is ended
@@ -156,19 +156,34 @@ def profile(request: ProfileRequest, host: Host) -> Profiled:
         kills = count_oom_kills(host) - oom_kills
         failed = FailedRun(job, tail.text, trial.exit_status, kills)
         if why_not is not None:
-            ending = explain_ending(failed, host) if trial.outcome is Outcome.FAILED else None
-            return Profiled(replace(prepared, recorder=None), trial, None, None, why_not, ending)
+            done = Profiled(replace(prepared, recorder=None), trial, None, None, why_not)
+            return _with_ending(done, failed, host)
         with after_run(trial.exit_status):
             done = _read_profile(prepared, trial, request, host, launched_unix_s)
-            failed = replace(failed, namespaces=_namespaces_of_a_node(done.record))
-            ending = explain_ending(failed, host) if trial.outcome is Outcome.FAILED else None
-            if ending is not None and done.profile is not None:
-                done = replace(done, profile=replace(done.profile, advice=(ending, *done.profile.advice)))
-            return replace(done, ending=ending)
+            return _with_ending(done, failed, host)
     finally:
         if lock is not None:
             with suppress(OSError):
                 lock.release()
+
+
+def _with_ending(done: Profiled, failed: FailedRun, host: Host) -> Profiled:
+    """Add the cause of a failure, in front of the other advice.
+
+    A run that was ended without a record has failed if its output says so: ranks may hang in a failing
+    MPI_Init.
+    """
+    advice = done.profile.advice if done.profile else ()
+    failed = replace(failed, namespaces=_namespaces_of_a_node(done.record))
+    if done.trial.outcome is Outcome.FAILED:
+        is_explained = any(item.explains_run for item in advice)
+        ending = explain_ending(failed, host) or (None if is_explained else unknown_ending(failed))
+    elif done.was_ended and done.record is None:
+        ending = explain_ending(failed, host)
+    else:
+        return done
+    profile = replace(done.profile, advice=(ending, *advice)) if done.profile and ending else done.profile
+    return replace(done, profile=profile, ending=ending)
 
 
 def _namespaces_of_a_node(record: Record | None) -> tuple[str, ...]:
@@ -217,7 +232,7 @@ def _read_profile(
         parts = run_parts(record, machine.host_name, launched_unix_s, trial.wall_s)
         outside = outside_advice(parts, hosts_line(machine)) if parts else None
         profile_ = replace(profile_, numbers={**profile_.numbers, **(parts.numbers if parts else {})})
-        advice = with_outside(advice, outside, parts) if parts and outside else advice
+        advice = with_outside(advice, outside) if outside else advice
     alone = ranks_alone(prepared.parsed.job, record, host)
     advice = (alone,) if alone else advice
     return Profiled(

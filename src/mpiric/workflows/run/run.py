@@ -11,7 +11,7 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MismatchError, MpiricError, NoRuntimeError, NotFoundError
 from mpiric.model.evidence import Fingerprint, Recipe, WholeVerdict
-from mpiric.model.job import LEFT_OUT, Launch, Meaning
+from mpiric.model.job import LEFT_OUT, Job, Launch, Meaning
 from mpiric.model.knob import SET_THE_CPUS, FilesEffect
 from mpiric.model.machine import pu_list
 from mpiric.model.quoting import sh_word
@@ -54,6 +54,7 @@ class PreparedRun:
     recipe: str = ""  # path of the applied recipe, "" without one
     sentences: tuple[str, ...] = ()
     applied: AppliedRecipe | None = None
+    job: Job | None = None  # the user's command
 
     @property
     def is_first_whole(self) -> bool:
@@ -78,9 +79,10 @@ def prepare(request: RunRequest, host: Host, parsed: ParsedJob | None = None) ->
     parsed = replace(parsed, job=replace(parsed.job, file_templates=request.file_templates))
     warnings = breaking(parsed, host)
     try:
-        return _with_settings(request, parsed, warnings, host)
+        prepared = _with_settings(request, parsed, warnings, host)
     except NoRuntimeError as error:
-        return _untouched(request, parsed, warnings, error)
+        prepared = _untouched(request, parsed, warnings, error)
+    return replace(prepared, job=parsed.job)
 
 
 def _untouched(

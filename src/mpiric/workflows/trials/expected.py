@@ -102,7 +102,7 @@ def situation_of(
         allowed=allowed,
         nodes=parsed.nodes,
         inherited={name: value for name, value in job.environment.items() if name.startswith(tuning)},
-        in_files=settings_in_files(mpi, job.environment, job.working_directory, host),
+        in_files=settings_in_files(mpi, job, host),
         tuner=loadable(tuner_for(mpi), job, host),
         hint_directory=str(default_store().parent / "hints"),
         read_host_names=cache(lambda: host_names(job, nics, host)),

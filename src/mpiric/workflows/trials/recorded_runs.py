@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from mpiric.model.json_text import parse_json
 from mpiric.model.machine import Core
 from mpiric.model.profile import (
     PER_STEP,
+    TIME_OUTSIDE,
     Behaviour,
     Comparison,
     FileTotal,
@@ -52,6 +54,7 @@ from mpiric.tuning.mark_split import step_change
 from mpiric.workflows.launch.loadable import why_not_loadable
 from mpiric.workflows.launch.parse_job import program_path
 from mpiric.workflows.launch.world_check import refuse_ranks_alone
+from mpiric.workflows.trials.outside_time import outside_from_json, with_outside
 
 _SWITCH = b"MPIRIC_MARK_OUT"
 
@@ -268,6 +271,11 @@ def load(record: Path, host: Host | None = None) -> Profile:
     profile = replace(profile, shape=node_topology(facts.get("node_shape")))
     if host is not None:
         profile = name_sites(profile, host)
+    with suppress(KeyError, TypeError, ValueError):
+        for finding in facts["findings"]:
+            if finding["id"] == TIME_OUTSIDE:
+                advice = with_outside(profile.advice, outside_from_json(finding))
+                profile = replace(profile, advice=advice)
     return with_stuck(with_others(profile, record), data, host)
 
 

@@ -25,6 +25,7 @@ from mpiric.plans.stages import EFFORTS
 from mpiric.statistics.claims import StoppingRule
 from mpiric.statistics.effects import UNPROMISING
 from mpiric.tuning.objective import TIMES, Budget
+from mpiric.workflows.trials.outside_time import outside_of
 from mpiric.workflows.trials.recorded_runs import findings_of
 from mpiric.workflows.tune.file_runs import begin_file_runs
 from mpiric.workflows.tune.space import fill_in_space, is_worth_a_run, last_answer, withheld
@@ -162,13 +163,15 @@ def look_at_knobs(state: TuneState) -> None:
     """Fill in the knobs that apply, and their findings."""
     # Other processes on the CPUs are not a matter of settings, but limit the precision of all results.
     advice = state.recorded[-1].profile.advice if state.recorded else ()
-    cpus_taken = tuple(advised.finding for advised in advice if advised.finding.id == "cpus-taken")
+    of_run = [advised.finding for advised in advice if advised.finding.id == "cpus-taken"]
+    outside = outside_of(state.recorded[-1], state.situation.machine) if state.recorded else None
+    of_run += [outside.finding] if outside else []
     fill_in_space(state)
     for dimension in state.space.dimensions:
         LOG.info("knob %s: to be tried: %s", dimension.knob, ", ".join(dimension.values))
     for knob in state.cannot_matter:
         LOG.info("knob %s: not tried: %s", knob.knob, knob.why)
-    state.findings = (*cpus_taken, *findings_of(state.situation, state.space))
+    state.findings = (*of_run, *findings_of(state.situation, state.space))
     begin_file_runs(state)
 
 

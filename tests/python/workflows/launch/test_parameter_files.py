@@ -7,15 +7,23 @@ import pytest
 from tests.support.situations import BY_LABEL, situation
 
 from mpiric.knobs import inherited_problems
+from mpiric.launchers import parse_command
 from mpiric.workflows.launch.parameter_files import settings_in_files
 
 OPENMPI = BY_LABEL["openmpi-5.0.11"]
+OPENMPI_4 = BY_LABEL["openmpi-4.1.4"]
 MPICH = BY_LABEL["mpich-4.0.2"]
+INTEL = BY_LABEL["intelmpi-2021.19"]
 
 
 def read(files, library=OPENMPI, **variables):
+    return read_for("mpirun -np 2 ./a", files, library, **variables)
+
+
+def read_for(line, files, library=OPENMPI, **variables):
     host = SimpleNamespace(read_text=files.get)
-    return settings_in_files(library, {"HOME": "/home/u", **variables}, "/work", host)
+    job = parse_command(line.split(), "/work", {"HOME": "/home/u", **variables}, dialect=library.dialect)
+    return settings_in_files(library, job, host)
 
 
 @pytest.mark.parametrize(
@@ -49,6 +57,34 @@ def test_the_packages_of_debian_have_their_own_directory():
 
 def test_mpich_reads_no_file_of_open_mpi():
     assert read({"/home/u/.openmpi/mca-params.conf": "btl = tcp,self"}, MPICH) == {}
+
+
+@pytest.mark.parametrize(
+    ("option", "text"),
+    [
+        ("--tune", "-x A=1  --mca btl tcp,self\n"),
+        ("-tune", '-mca btl "tcp,self"\n'),
+        ("--am", "btl=tcp,self\n"),
+        ("--amca", "btl = tcp,self\n"),
+    ],
+)
+def test_a_file_of_the_launch_line_is_read(option, text):
+    files = {"/work/my.conf": f"# settings\n{text}", "/home/u/.openmpi/mca-params.conf": "btl = vader"}
+    settings = read_for(f"mpirun {option} my.conf -np 2 ./a", files, OPENMPI_4)
+    assert settings["OMPI_MCA_btl"].value == "tcp,self"
+    assert settings["OMPI_MCA_btl"].place == "/work/my.conf:2"
+
+
+def test_the_last_of_several_files_of_the_launch_line_decides():
+    files = {"/work/a.conf": "-mca btl tcp -x UCX_TLS=rc", "/work/b.conf": "-mca btl self"}
+    settings = read_for("mpirun --tune a.conf,b.conf -np 2 ./a", files, OPENMPI_4)
+    assert [settings[name].value for name in ("OMPI_MCA_btl", "UCX_TLS")] == ["self", "rc"]
+
+
+@pytest.mark.parametrize("path", [f"{INTEL.prefix}/etc/mpiexec.conf", "/home/u/.mpiexec.conf"])
+def test_the_launchers_files_of_intel_mpi_are_read(path):
+    setting = read({path: "-genv I_MPI_FABRICS ofi\n"}, INTEL)["I_MPI_FABRICS"]
+    assert (setting.value, setting.place) == ("ofi", f"{path}:1")
 
 
 def test_the_last_file_of_ucx_decides():

@@ -67,6 +67,18 @@ def test_ranks_on_one_core_are_not_too_many_ranks_if_other_cores_are_free(of_pla
     assert list(findings) == expected
 
 
+@pytest.mark.parametrize(
+    ("of_record", "of_placement"),
+    [("ranks-share-a-cpu", OVERLAP), ("cpus-taken", Finding("jobs-overlap", "Two jobs", "", ""))],
+)
+def test_the_placement_names_the_cause_where_it_knows_more(of_record, of_placement):
+    advice = replace(
+        weighing(of_record, 0.4), knobs=("binding",), commands=("mpiric run --set binding=core",)
+    )
+    (item,) = diagnosis(advice, of_placement=(of_placement,)).findings.values()
+    assert (item.finding, item.gain_share, item.commands) == (of_placement, 0.4, ())
+
+
 def test_a_missed_default_is_reported_if_the_run_calls_for_its_knob():
     missed = Finding("default-waiting", "ranks spin", "", "")
     assert list(diagnosis(COLLECTIVES, of_settings=(missed,)).findings) == ["collectives-move-data"]
@@ -83,6 +95,12 @@ def test_findings_without_a_number_rank_by_their_source():
         weighing("large", 0.5), weighing("small", 0.02), of_placement=(CROWDED,), of_machine=(OF_MACHINE,)
     )
     assert list(diagnosed.findings) == ["large", "oversubscribed", "small", "slow-governor"]
+
+
+def test_threads_that_share_a_core_weigh_more_than_other_places_of_ranks():
+    stacked, unbound = (Finding(name, name, "", "") for name in ("threads-stacked", "unbound-ranks"))
+    diagnosed = diagnosis(weighing("start-up", 0.3), of_placement=(unbound, stacked))
+    assert list(diagnosed.findings) == ["threads-stacked", "start-up", "unbound-ranks"]
 
 
 def test_five_findings_are_shown_first():

@@ -1,20 +1,26 @@
 """Time before MPI_Init and after MPI_Finalize is reported with its cause."""
 
+import json
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from tests.support.records import cell, rank, record
 from tests.support.situations import machine, situation
 
+from mpiric.lab.directory_runs import Recorded
 from mpiric.model.errors import Finding
 from mpiric.model.profile import Advice
 from mpiric.profile.analyse import analyse
+from mpiric.report.profile_json import advice_json
 from mpiric.workflows.profile import doctor
-from mpiric.workflows.profile.outside_time import (
+from mpiric.workflows.trials import recorded_runs
+from mpiric.workflows.trials.outside_time import (
     RunParts,
     hosts_line,
     outside_advice,
+    outside_of,
     own_name_s,
     run_parts,
     with_outside,
@@ -118,10 +124,28 @@ def test_ranks_of_other_nodes_have_other_clocks():
     assert run_parts(record(rank(0, 1.0)), "another", 0.0, 1.0) is None
 
 
+def test_a_clock_that_was_set_during_the_run_gives_no_parts():
+    assert run_parts(record(rank(0, 1.0, begin_unix_s=99.0)), "n1", 100.0, 2.0) is None
+
+
+def test_a_recorded_run_of_a_tune_has_its_time_outside():
+    late_record = record(rank(0, 1.0, begin_unix_s=130.0, facts={"host": "n1"}))
+    recorded = Recorded(Path(), late_record, None, run_s=32.0, ended_unix_s=132.0)
+    assert "late" in outside_of(recorded, machine()).finding.says
+    assert outside_of(replace(recorded, ended_unix_s=0.0), machine()) is None
+
+
+def test_a_report_of_a_record_keeps_the_finding(monkeypatch, tmp_path):
+    advice = outside_advice(LATE, LINE, quickly)
+    (tmp_path / "report.json").write_text(json.dumps({"findings": [advice_json(advice)]}))
+    monkeypatch.setattr(recorded_runs, "read_record", lambda _: record(rank(0, 1.0)))
+    assert recorded_runs.load(tmp_path).advice[0] == advice
+
+
 def test_gains_become_shares_of_the_whole_run():
     other = Advice(Finding("other", "", "", ""), 1.0, 0.5, "", (), (), "")
     outside = outside_advice(LATE, LINE, quickly)
-    first, second = with_outside((other,), outside, LATE)
+    first, second = with_outside((other,), outside)
     assert first is outside
     assert second.gain_share == pytest.approx(0.101 / 30.301)
     assert second.expected_share == pytest.approx(0.0505 / 30.301)

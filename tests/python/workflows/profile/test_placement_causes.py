@@ -1,5 +1,6 @@
 """Variables and libraries that place or multiply the threads of ranks are named instead of their effects."""
 
+import threading
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -8,8 +9,9 @@ from tests.support.records import rank, record
 from tests.support.situations import machine, situation
 
 from mpiric.model.job import LaunchOption, Meaning
-from mpiric.model.placement import unlimited_pool
+from mpiric.model.placement import ProcessSeen, ThreadSeen, unlimited_pool
 from mpiric.profile.analyse import analyse
+from mpiric.workflows.placement import verify
 from mpiric.workflows.placement.verify import judge_record, variables_that_bind
 from mpiric.workflows.profile import doctor
 from mpiric.workflows.profile.profile import _name_binding_variable
@@ -77,6 +79,47 @@ def test_the_blas_of_numpy_counts_as_a_library_of_a_python_program(monkeypatch):
     parsed = SimpleNamespace(job=job())
     libraries = doctor._thread_libraries(parsed, host)
     assert unlimited_pool(libraries, {}).variable == "OPENBLAS_NUM_THREADS"
+
+
+def seen(pid, threads, launcher="launcher 1", cpus=(0,), used_s=1.0):
+    working = tuple(ThreadSeen(pid + n, "app", cpus, cpus[0], used_s) for n in range(threads))
+    return ProcessSeen(pid, 0, "/bin/app", working, cpus, job=launcher)
+
+
+ONE_RANK = record(rank(0, 1.0, facts={"host": "n1", "affinity": "0", "process": "7"}))
+
+
+def ids(looks):
+    return {finding.id: finding for finding in judge_record(ONE_RANK, HERE, job(), looks=looks)}
+
+
+def test_threads_that_are_joined_before_the_end_are_judged_while_they_work():
+    assert "threads-stacked" not in ids([])
+    assert "threads-stacked" in ids([(seen(7, 1),), (seen(7, 3),), (seen(7, 1),)])
+
+
+def test_another_job_on_the_same_cores_is_named():
+    looks = [(seen(7, 1), seen(90, 1, "launcher 80", used_s=used_s)) for used_s in (1.0, 1.5)]
+    assert "launcher 80" in ids(looks)["jobs-overlap"].evidence
+
+
+def test_an_idle_job_on_the_same_cores_is_not_named():
+    looks = [(seen(7, 1), seen(90, 1, "launcher 80"))] * 2
+    assert "jobs-overlap" not in ids(looks)
+
+
+def test_other_ranks_of_the_same_launch_are_no_other_job():
+    assert "jobs-overlap" not in ids([(seen(7, 1), seen(90, 1))])
+
+
+def test_looks_are_taken_while_a_command_runs(monkeypatch):
+    came = threading.Event()
+    monkeypatch.setattr(verify, "_FIRST_S", 0.001)
+    monkeypatch.setattr(verify, "see_jobs", lambda _: (came.set(), (seen(7, 1),))[1])
+    with verify.looking(None) as looks:
+        assert came.wait(60)
+    assert looks
+    assert looks[0] == (seen(7, 1),)
 
 
 def test_the_threads_of_a_record_are_explained_by_the_library():

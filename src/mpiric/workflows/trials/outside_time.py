@@ -3,10 +3,12 @@
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
+from mpiric.lab.directory_runs import Recorded
 from mpiric.model.amount import seconds
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import Finding
@@ -48,13 +50,18 @@ class RunParts:
 
 
 def run_parts(record: Record, host_name: str, launched_unix_s: float, wall_s: float) -> RunParts | None:
-    """Return the parts of a run; None without ranks on this node, as clocks of other nodes may differ."""
+    """Return the parts of a run; None without ranks on this node, as clocks of other nodes may differ.
+
+    A rank that begins before its launch shows a clock that was set: None as well.
+    """
     ranks = [rank for rank in record.ranks if rank.facts.get("host") == host_name]
     if not ranks:
         return None
     init_begin_s = max(rank.begin_unix_s - _init_s(rank) for rank in ranks) - launched_unix_s
     main_begin_s = max(rank.begin_unix_s for rank in ranks) - launched_unix_s
     main_end_s = max(rank.begin_unix_s + rank.wall_s for rank in ranks) - launched_unix_s
+    if main_begin_s < 0:
+        return None
     program = ranks[0].facts.get("executable", "").rsplit("/", 1)[-1]
     interpreters = {"python": "Python", "julia": "Julia", "R": "R", "Rscript": "R", "perl": "Perl"}
     return RunParts(
@@ -154,9 +161,24 @@ def _cause(parts: RunParts) -> tuple[str, str]:
     )
 
 
-def with_outside(advice: tuple[Advice, ...], outside: Advice, parts: RunParts) -> tuple[Advice, ...]:
+def outside_of(recorded: Recorded, machine: Machine) -> Advice | None:
+    """Return the advice on the time of a recorded run outside of MPI; None if its times are unknown."""
+    launched_unix_s = recorded.ended_unix_s - recorded.run_s
+    parts = run_parts(recorded.record, machine.host_name, launched_unix_s, recorded.run_s)
+    if parts is None or not recorded.ended_unix_s or not recorded.run_s:
+        return None
+    return outside_advice(parts, hosts_line(machine))
+
+
+def outside_from_json(finding: Mapping[str, Any]) -> Advice:
+    """Return the advice from its JSON in a report, as a record has no time of the launch."""
+    texts = (str(finding[key]) for key in ("id", "says", "evidence", "fix"))
+    return Advice(Finding(*texts), float(finding["gain_share"]), None, "", (), (), _SOURCE)
+
+
+def with_outside(advice: tuple[Advice, ...], outside: Advice) -> tuple[Advice, ...]:
     """Insert the advice before the first that promises less; gains become shares of the whole run."""
-    inside = (parts.init_s + parts.main_s) / parts.total_s
+    inside = 1.0 - outside.gain_share
     advice = tuple(
         replace(
             item,

@@ -1,0 +1,27 @@
+"""Run a command in the foreground, and name the cause of a failure if it is known."""
+
+import sys
+from collections.abc import Callable
+
+from mpiric.host.host import Host
+from mpiric.host.processes.foreground import Output, run_in_foreground
+from mpiric.host.processes.output_tap import OutputTap
+from mpiric.lab.endings import FailedRun, OutputTail, count_oom_kills, explain_ending
+from mpiric.workflows.run.run import PreparedRun
+
+
+def run_explained(prepared: PreparedRun, host: Host, say: Callable[[str], None]) -> int:
+    """Run the command and return its exit status. Only its error output is searched for known endings.
+
+    Raises NotFoundError if it cannot be started.
+    """
+    assert prepared.job is not None
+    tail, oom_kills = OutputTail(), count_oom_kills(host)
+    tap = OutputTap(tail.feed, through_launcher=True, stream=sys.stderr)
+    ran = run_in_foreground(prepared.launch, prepared.environment, Output.STDOUT, error_tap=tap)
+    if ran.status and not ran.was_asked_to_end:
+        kills = count_oom_kills(host) - oom_kills
+        ending = explain_ending(FailedRun(prepared.job, tail.text, ran.status, kills), host)
+        if ending is not None:
+            say(": ".join((f"{ending.finding.says}; {ending.finding.fix}", *ending.commands)))
+    return ran.status

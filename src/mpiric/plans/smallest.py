@@ -208,7 +208,7 @@ class SmallestAnswer:
         return self.budget.fits(last.run_s, 2 * self.rule.clear_pairs(error))
 
     def _has_room(self, units: int) -> bool:
-        """Return whether an answer of so many units and then a smaller one fit into the budget."""
+        """Return whether an answer with this number of units, then a smaller one, fit into the budget."""
         pairs = self.rule.fewest_pairs(self.rule.errors(units).main)
         replicates = max(FEWEST_REPLICATES, units)
         rounds = -(-pairs // replicates)

@@ -383,8 +383,10 @@ class BatchScheduler(Scheduler):
             return NotFoundError(
                 f"{command} {missing}", hint=f"run this on a login node of a {self.title} cluster"
             )
-        hint = "`mpiric script` writes a script that fits"
-        return MismatchError(f"{command} says: {self.refusal(done) or 'nothing'}", hint=hint)
+        why = self.refusal(done) or f"exit status {done.status}"
+        return MismatchError(
+            f"{command} failed: {why}", hint="correct the options of the job (see `mpiric script`)"
+        )
 
     def no_server(self, patience: Patience) -> MpiricError:
         """Return the error for a server that does not answer."""

@@ -384,9 +384,7 @@ class BatchScheduler(Scheduler):
                 f"{command} {missing}", hint=f"run this on a login node of a {self.title} cluster"
             )
         why = self.refusal(done) or f"exit status {done.status}"
-        return MismatchError(
-            f"{command} failed: {why}", hint="correct the options of the job (see `mpiric script`)"
-        )
+        return MismatchError(f"{command} failed: {why}", hint="correct its options (see `mpiric script`)")
 
     def no_server(self, patience: Patience) -> MpiricError:
         """Return the error for a server that does not answer."""

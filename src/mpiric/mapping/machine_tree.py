@@ -142,7 +142,7 @@ def _hosts(spec: MachineSpec) -> tuple[tuple[str, ...], tuple[int, ...]]:
     counts = slots * len(hosts) if len(slots) == 1 else slots
     if len(counts) != len(hosts):
         hint = "give a number for each node: --nodes 8,8,4"
-        raise MpiricError(f"there are {len(hosts)} nodes, and --nodes has {len(counts)} numbers", hint=hint)
+        raise MpiricError(f"there are {len(hosts)} nodes, and slots of {len(counts)}", hint=hint)
     if min(counts) < 1:
         raise MpiricError("a node has no slots", hint="leave it out")
     if sum(counts) > _MOST_SLOTS:

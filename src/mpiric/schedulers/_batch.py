@@ -380,9 +380,7 @@ class BatchScheduler(Scheduler):
         command = command or self.submitter
         if done.status == _NO_COMMAND or self.has_no_cluster(done):
             missing = "is not there" if done.status == _NO_COMMAND else "is not configured on this machine"
-            return NotFoundError(
-                f"{command} {missing}", hint=f"run this on a login node of a {self.title} cluster"
-            )
+            return NotFoundError(f"{command} {missing}", hint=f"use a login node of a {self.title} cluster")
         why = self.refusal(done) or f"exit status {done.status}"
         return MismatchError(f"{command} failed: {why}", hint="correct its options (see `mpiric script`)")
 

@@ -165,7 +165,7 @@ def test_traffic_that_cannot_be_mapped_is_refused(traffic, arguments, what, tmp_
     ("arguments", "what"),
     [
         ((), "exactly one of RECORD"),
-        (("--grid", "4x4", "--stencil", "5", "--network", "torus:3x3"), "16 ranks cannot be divided by 9 nodes"),
+        (("--grid", "4x4", "--stencil", "5", "--network", "torus:3x3"), "cannot be divided by 9 nodes"),
         (("--grid", "4x4", "--stencil", "5", "--hierarchy", "4:4", "--slots", "4"), "both describe"),
         (("--grid", "4x4", "--stencil", "5", "--machine", "nowhere"), "no such file: nowhere"),
         (("--grid", "4x4", "--stencil", "5", "--hierarchy", "4:4", "--node-level", "2"), "level 2 is not"),

@@ -66,7 +66,7 @@ _HEADS = {"modulefile": "#%Module1.0"}
 def command(**options: Any) -> int:
     """Print environment settings that suit this machine, without a run.
 
-    They are variables for MPI jobs with the given numbers of ranks. Each one follows from a measured rule, and
+    They are variables for MPI jobs with the given numbers of ranks. Each follows from a measured rule, and
     is printed only if it made no measured program slower. Variables that you have set are not printed.
     """
     request = launch_request_of(EnvRequest, (), options)

@@ -88,7 +88,7 @@ def test_a_recipe_whose_first_run_goes_wrong_is_not_applied_again(production, te
     assert why in production.whole.why
     again = production.run()
     assert again[0] == status
-    assert "is not applied, since its whole run differs" in again[2]
+    assert "is not applied: a complete run gave other results" in again[2]
     assert production.run("--recipe", str(production.path))[0] == ExitCode.MISMATCH
 
 

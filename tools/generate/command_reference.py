@@ -18,7 +18,25 @@ HEADER = """\
 # Commands
 
 Data goes to stdout, messages to stderr. Every command takes `--help`. `NO_COLOR` is honoured.
-`mpiric -v`, `-vv` and `--log-file FILE`, before the command, [log](../guides/debugging.md) what mpiric does.
+`-v`, `-vv` and `--log-file FILE`, directly after `mpiric` (`mpiric -v tune …`), log
+[what mpiric does](../guides/debugging.md).
+
+| word | meaning |
+|---|---|
+| CMD | your own launch line: launcher, its options, program and arguments (`mpirun -n 64 ./app input.nml`) |
+| LAUNCHER | a launch line without a program (`mpirun -n 64`) |
+| knob, family | a setting that mpiric can change, and a group of them ([list](knobs.md)) |
+| tune | a search for the fastest settings; its directory is in the *store* |
+| original, answer | CMD as you gave it; the best settings that were found |
+| recipe | file with the settings that a tune proved; `mpiric run` applies it |
+| record | directory that `mpiric profile` writes |
+| finding | a problem, or a possible improvement, with its evidence and fix |
+| step marker | MPI call, or line of output, that comes once per step of the program |
+| policy | file that says which algorithm serves a collective call; in `place`, a rule that places ranks |
+| slot | place of one rank on a node: one or more cores |
+| shim (stand-in) | library with the ABI of one MPI family that calls an MPI library of another |
+| variant | code for one CPU generation in an executable |
+| runtime | mpiric's library that is loaded into the ranks and records or changes MPI calls |
 """
 
 
@@ -67,7 +85,7 @@ def render() -> str:
     lines.append("## Exit statuses\n")
     lines.append(
         "`run`, `profile` and `doctor` pass the exit status of the program through.\n"
-        "Errors of mpiric have the codes of sysexits.h, and verdicts have 79 to 99.\n"
+        "Errors of mpiric have the codes of sysexits.h; failed checks have 80 to 84.\n"
     )
     lines.append("| status | means |\n|---|---|")
     lines.extend(f"| {code.value} | {code.meaning} |" for code in sorted(ExitCode))

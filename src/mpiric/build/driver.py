@@ -90,7 +90,8 @@ class Driver:
         program = program or which(name)
         if program is None:
             raise NotFoundError(
-                f"'{name}' is missing", hint="install the GNU binutils (apt-get install binutils)"
+                f"'{name}' is missing",
+                hint="load a module with GNU binutils, or install them (apt-get install binutils)",
             )
         return program
 
@@ -104,7 +105,8 @@ class Driver:
         machine = MACHINES.get(int.from_bytes(head[18:20], "little"), "") if head else os.uname().machine
         if machine not in BASELINE:
             raise MpiricError(
-                f"fat executables are for x86_64 and aarch64; {self.command[0]} builds for another"
+                f"fat executables are for x86_64 and aarch64; {self.command[0]} builds for another",
+                hint="use the compiler without `mpiric cc`",
             )
         for question in ("--version", "-V", "-v"):
             answer = self.toolchain.run([*self.command, question])

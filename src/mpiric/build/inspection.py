@@ -194,7 +194,7 @@ def reading_elf(path: Path) -> Iterator[None]:
         yield
     except _DAMAGE as error:
         raise MismatchError(
-            f"{path} is damaged: its ELF tables cannot be read ({type(error).__name__})",
+            f"{path} is damaged: its ELF tables cannot be read",
             hint="link or copy it again; `readelf -a` shows what can be read",
         ) from error
 
@@ -261,7 +261,9 @@ def _sections(
     names = [s.name for s in elf.sections if s.flags & SHF_EXEC and s.size_bytes]
     tool = "objdump" if machine == "x86_64" else f"{machine}-linux-gnu-objdump"
     if which(tool, toolchain.environ.get("PATH")) is None:
-        raise NotFoundError(f"{tool} is not installed", hint="apt-get install binutils")
+        raise NotFoundError(
+            f"{tool} is not installed", hint="load a module with GNU binutils, or install them"
+        )
     script = 'LC_ALL=C "$1" -d --no-show-raw-insn -j "$2" "$3" | LC_ALL=C awk -F "\\t" "$4"'
 
     def read_section(name: str) -> dict[str, int]:

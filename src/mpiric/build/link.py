@@ -54,10 +54,12 @@ def compile_dispatcher(driver: Driver, plan: DispatchTables, scratch: Path) -> P
             return object_file
         complaint = complaint or done.errors.strip()
     raise NotFoundError(
-        f"cannot compile the dispatcher: {complaint or 'there is not any C compiler'}", hint="install gcc"
+        f"cannot compile the dispatcher: {complaint or 'there is not any C compiler'}",
+        hint="load a module with a C compiler, or install gcc",
     )
 
 
+_HINT = "leave this variant out of --targets, or build with newer GNU binutils"
 _UNKNOWN = re.escape("(bad)")  # instruction unknown to objdump, which may need any feature
 _PROOF = "disassembled to the end"
 
@@ -213,7 +215,7 @@ def _relocatable(job: FatLink, target: str, items: Sequence[Loaded]) -> ElfFile:
         [ld, "-r", "-d", "--force-group-allocation", *wraps, "-o", str(joined), listing]
     )
     if done.status != 0:
-        raise MpiricError(f"the variant {target} cannot be linked: {done.errors.strip()}")
+        raise MpiricError(f"the variant {target} cannot be linked: {done.errors.strip()}", hint=_HINT)
     return ElfFile(joined.read_bytes())
 
 
@@ -250,7 +252,10 @@ def _link_time_objects(job: FatLink, target: str) -> list[Loaded]:
         command = for_target(job.driver, job.command, job.trace, job.root, target, job.needs[target], scratch)
         status, messages, trace = trial(job.driver, command, job.root, scratch / "plain")
         if status != 0:
-            raise MpiricError(f"link-time optimisation of the variant {target} failed: {messages.strip()}")
+            raise MpiricError(
+                f"link-time optimisation of the variant {target} failed: {messages.strip()}",
+                hint="build without -flto, or with fewer --targets",
+            )
         loaded = trace.loaded
     return [item for item in loaded if not item.is_toolchain and not elf_of(item.data).has_lto]
 
@@ -265,7 +270,9 @@ def _localise(job: FatLink, variant: Variant) -> Path:
     tool = job.driver.program("objcopy")
     done = job.driver.toolchain.run([tool, f"--keep-global-symbols={names}", str(wide), str(object_file)])
     if done.status != 0:
-        raise MpiricError(f"{tool} cannot rename the symbols of {variant.target}: {done.errors.strip()}")
+        raise MpiricError(
+            f"{tool} cannot rename the symbols of {variant.target}: {done.errors.strip()}", hint=_HINT
+        )
     wide.unlink()
     return object_file
 

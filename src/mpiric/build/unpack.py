@@ -77,7 +77,10 @@ def write_archive(
     listing.write_text("".join(f"{response_file_word(str(path))}\n" for path in members))
     done = toolchain.run([ar, "qcs", str(variant_archive), f"@{listing}"])
     if done.status != 0:
-        raise MpiricError(f"{ar} cannot write the archive of {target}: {done.errors.strip()}")
+        raise MpiricError(
+            f"{ar} cannot write the archive of {target}: {done.errors.strip()}",
+            hint="make room in the temporary directory, or set TMPDIR to another one",
+        )
     return variant_archive
 
 

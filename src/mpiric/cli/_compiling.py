@@ -16,6 +16,13 @@ if TYPE_CHECKING:
 
 
 COMPILERS = {"cc": "C", "cxx": "C++", "fc": "Fortran"}  # command → language
+_HELP = """Compile {language} for several CPU generations.
+
+Write the command of your compiler after `mpiric {verb}`, or its arguments only, with the compiler in
+--compiler or ${variable}. The result contains a variant for each CPU generation in --targets (or
+$MPIRIC_TARGETS), and selects the best variant for the CPU at its start. --no-fma and
+--explain-vectorisation are further options of mpiric; every other option goes to the compiler. Example:
+make CC='mpiric cc mpicc' CXX='mpiric cxx mpicxx' FC='mpiric fc mpifort'"""
 
 
 def run(verb: str, arguments: tuple[str, ...]) -> int:
@@ -49,7 +56,7 @@ def compiler_verb(verb: str) -> "click.Command":
     """Return a click command that passes all of its arguments to the compiler."""
     import click
 
-    explanation = f"Compile {COMPILERS[verb]} like the real compiler, with a variant for each CPU generation."
+    explanation = _HELP.format(language=COMPILERS[verb], variable=f"MPIRIC_{verb.upper()}", verb=verb)
     pass_through = {"ignore_unknown_options": True, "allow_interspersed_args": False, "help_option_names": []}
 
     @click.command(name=verb, context_settings=pass_through, help=explanation, add_help_option=False)

@@ -35,10 +35,16 @@ traffic_options = option_group(
     option(
         "--stencil",
         "7|27|OFFSETS",
-        "Neighbours of each rank on the grid; OFFSETS with weights are written '1,0:2;0,1'.",
+        "Neighbours of each rank on the grid: 7 or 27 points in three dimensions, 5 or 9 in two; or "
+        "offsets with weights, such as '1,0:2;0,1'.",
     ),
     flag("--periodic", "Connect opposite sides of the grid."),
-    choice(sorted(_LINES), "--lines", "All-to-all traffic along these lines of a two-dimensional grid."),
+    choice(
+        sorted(_LINES),
+        "--lines",
+        "All-to-all traffic along these lines of a two-dimensional grid; pencils is the same as "
+        "rows,columns.",
+    ),
 )
 machine_options = option_group(
     "Machine",
@@ -53,7 +59,8 @@ machine_options = option_group(
     option(
         "--hierarchy",
         "4:8:8",
-        "Regular machine: number of slots or groups in each group, innermost level first.",
+        "Regular machine: sizes of the groups, innermost first. 4:8:8 is 4 slots per group, 8 such "
+        "groups in a larger one, and 8 of these.",
     ),
     option(
         "--node-level",
@@ -70,17 +77,18 @@ machine_options = option_group(
         shell_complete=one_of(_networks),
     ),
     option("--slots", "N", "Number of slots of every node."),
-    option("--nodes", "8,8,4", "Number of slots of each node, where nodes differ."),
+    option("--nodes", "8,8,4", "Slots of each node, if they differ. (Not the number of nodes.)"),
     option("--hosts", "n[1-4],A,…", "Names of the nodes, in the order in which the launcher fills them."),
     option(
         "--distances",
         "1:10:100",
-        "Distance of two slots by the innermost level that contains both; or node=1,network=10.",
+        "Distance of two slots with each innermost common level, one number per level, innermost "
+        "first; or by name: node=1,network=10.",
     ),
     option(
         "--fabric",
         "FILE",
-        "Output of `mpiric fabric --json`, for measured distances and times.",
+        "Output of `mpiric fabric --json`, for measured distances; also predicts the change in seconds.",
         shell_complete=complete_files,
     ),
 )
@@ -140,7 +148,8 @@ def machine_request(options: dict[str, Any], *, needs_machine: bool) -> MachineR
     counts = (options["nodes"] or options["slots"]).split(",") if options["nodes"] or options["slots"] else []
     if not all(word.isdigit() and 0 < int(word) < 10**6 for word in counts):
         raise MpiricError(
-            f"numbers of slots must be positive, not {','.join(counts)!r}", hint="for example --nodes 8,8,4"
+            f"each number of slots must be between 1 and 999999, not {','.join(counts)!r}",
+            hint="for example --nodes 8,8,4",
         )
     missing = [source for source in options["machine"] if source != HERE and not exists(source)]
     if missing:

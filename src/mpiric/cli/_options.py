@@ -189,6 +189,22 @@ def flag(*texts: str, **settings: Any) -> Callable[[Decorated], Decorated]:
     return click.option(*names, is_flag=True, help=text, **settings)
 
 
+def share(maximum: float = 1.0, *, is_positive: bool = False) -> Callable[[str | float], float]:
+    """Return the type of an option for a share: it converts ``1%`` and ``0.01``, up to ``maximum``."""
+
+    def convert(value: str | float) -> float:
+        text = str(value)
+        try:
+            fraction = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+        except ValueError:
+            fraction = -1.0
+        if not 0 <= fraction <= maximum or (is_positive and not fraction):
+            raise click.BadParameter(f"{text!r} is not a share, such as 1% or 0.01")
+        return fraction
+
+    return convert
+
+
 command_line = click.argument(
     "command_line",
     nargs=-1,
@@ -210,7 +226,7 @@ mpi_option = option(
 json_option = flag("--json", "as_json", "Print the result as one JSON object.")
 store_option = option("--store", "DIR", "Directory of saved tunes and recipes.")
 allow_rounding_of_others = flag(
-    "--allow-rounding", "Apply a recipe of another user even if it may change the last digits of results."
+    "--allow-rounding", "Also accept a recipe of another user that may change the last digits of results."
 )
 confidence_option = option(
     "--confidence", "P", "Confidence level of the verdict.", type=float, default=StoppingRule.confidence
@@ -218,9 +234,10 @@ confidence_option = option(
 minimum_effect_option = option(
     "--minimum-effect",
     "SHARE",
-    "Smallest relative difference that is reported.",
-    type=float,
+    "Smallest relative difference that is reported. [default: 1%]",
+    type=share(),
     default=StoppingRule.minimum_effect,
+    show_default=False,
 )
 in_place_option = flag("--in-place", "Run in the current directory instead of a copy of it.")
 

@@ -35,10 +35,10 @@ def submit_options(command: Callable[..., Any]) -> Callable[..., Any]:
             *_OPTION_NAMES,
             "OPTIONS",
             "Options of the job in the syntax of the scheduler: --sbatch='-N 4 -C fast', "
-            "--qsub='-q short'. The numbers of nodes and ranks follow from CMD.",
+            "--qsub='-q short'. Nodes and ranks follow from CMD or LAUNCHER unless they are given here.",
             multiple=True,
         ),
-        flag("--submit", "Submit the same command as a batch job and follow it to its end."),
+        flag("--submit", "Submit this mpiric command as a batch job, and wait for its end."),
     ):
         command = add(command)
     return command
@@ -53,7 +53,7 @@ def array_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--array",
             "array",
             "N[%M]",
-            "Use arrays of N short jobs with --submit, at most M at a time, instead of one long job.",
+            "Use arrays of N short jobs, at most M at a time, instead of one long job (with --submit).",
         ),
     ):
         command = add(command)

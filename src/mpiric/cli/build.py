@@ -13,11 +13,24 @@ from mpiric.workflows.build.build import Attempt, BuildAdvice, BuildRequest, try
 
 
 @cli_command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
-@flag("--try-compilers", "Build with every compiler and set of flags found.", required=True)
+@flag(
+    "--try-compilers",
+    "Build with every compiler that is installed, with several sets of flags (default, good, "
+    "flexible, strict).",
+    required=True,
+)
 @flag("--try-mpis", "Also build with every MPI library that has compiler wrappers.")
-@flag("--feedback", "Also build with profile-guided optimisation, by a run of a first build.")
-@option("--run", "run", "CMD", "Command in the build tree that is checked and timed.")
-@option("--repeats", "N", "Number of timed runs of each build; the builds take turns.", default=5)
+@flag(
+    "--feedback",
+    "Also build with profile-guided optimisation; the profile comes from --run with a first build.",
+)
+@option(
+    "--run",
+    "run",
+    "CMD",
+    "Command to run in the build tree; its output is compared and its time is measured.",
+)
+@option("--repeats", "N", "Number of timed runs of each build. The builds run in turn.", default=5)
 @json_option
 @click.argument("build", nargs=-1, required=True, type=click.UNPROCESSED)
 def command(
@@ -30,7 +43,7 @@ def command(
     feedback: bool,
     as_json: bool,
 ) -> None:
-    """Build with each compiler, and compare results and times.
+    """Build with each compiler, and compare results and run times.
 
     Each build happens in a copy of this directory.
     """

@@ -44,14 +44,14 @@ from mpiric.workflows.profile.request import ProfileRequest
 @option(
     "--fail-on",
     "IDS",
-    "Exit with status 81 when one of these findings is reported: findings by name, all of a group (run, "
-    "placement, settings, machine), or any.",
+    "Exit with status 81 if one of these findings is reported: IDs of findings (--json lists "
+    "them), or a group: run, placement, settings, machine, any.",
 )
 @flag(
     "--try",
     "tries",
-    "After a failure, run the command with its remedy once, in a copy of the working directory, and say "
-    "whether it works then.",
+    "After a failure, run the command once more with the proposed fix, in a copy of the working "
+    "directory, and report whether that works.",
 )
 @flag("--all", "shows_all", "Print all findings, not only the first five.")
 @mpi_option
@@ -68,8 +68,8 @@ from mpiric.workflows.profile.request import ProfileRequest
 def command(command_line: tuple[str, ...], **options: Any) -> int:
     """Run CMD once and report what is wrong with how it runs.
 
-    Each finding has its evidence and its fix. The exit status is 81 for --fail-on, 0 if the run was ended at
-    the limit, and otherwise the exit status of the program.
+    Each finding has its evidence and its fix. The exit status is 81 if a finding of --fail-on is reported, 0
+    if the run was ended at the limit, and otherwise the exit status of the program.
     """
     if options["log"]:
         return _report_log(options["log"], command_line, options)

@@ -1,4 +1,4 @@
-"""`mpiric env`: print settings that are right on this machine, without running anything."""
+"""`mpiric env`: print environment settings that suit this machine, without a run."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -55,17 +55,19 @@ _HEADS = {"modulefile": "#%Module1.0"}
 )
 @option_group(
     "Output",
-    choice([*_LINES, _JSON], "--shell", "Language of the settings.", default="bash"),
+    choice(
+        [*_LINES, _JSON], "--shell", "Language of the settings; json is the same as --json.", default="bash"
+    ),
     flag(
         "--explain", "Print the reason, source, measurement and cost of each setting instead of the settings."
     ),
     flag("--json", "as_json", "Print the result as one JSON object."),
 )
 def command(**options: Any) -> int:
-    """Print settings that are right on this machine, without a run.
+    """Print environment settings that suit this machine, without a run.
 
-    They are environment variables for MPI jobs with the given numbers of ranks. Each rule is measured, and
-    applies only where it makes no program slower. A variable that you have set yourself is not printed.
+    They are variables for MPI jobs with the given numbers of ranks. Each follows from a measured rule, and
+    is printed only if it made no measured program slower. Variables that you have set are not printed.
     """
     request = launch_request_of(EnvRequest, (), options)
     defaults = defaults_here(request, LocalHost())

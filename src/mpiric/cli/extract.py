@@ -13,12 +13,14 @@ from mpiric.workflows.build.inspect import extract_to
 @option(
     "--target",
     "NAME",
-    "Variant to keep, as the name of a CPU generation in the spelling of any compiler.",
+    "CPU generation to keep, in the spelling of any compiler (v3, haswell, core-avx2).",
     required=True,
 )
 @option("-o", "--output", "FILE", "File to write. [default: EXE.TARGET]")
 def command(exe: Path, target: str, output: Path | None) -> None:
-    """Write the executable with only one of its CPU variants.
+    """Write a copy of an executable with one CPU variant only.
+
+    `mpiric cc`, `cxx` and `fc` make executables with variants; `mpiric inspect` lists them.
 
     On a CPU that cannot run this variant, the new executable says so and ends.
     """

@@ -29,15 +29,16 @@ from mpiric.workflows.fabric.node_types import examine_cluster
 @option(
     "--rounds",
     "N",
-    "Number of rounds in which the best route must be faster than the library's own choice.",
+    "A transport is recommended only if it is faster than the library's own choice in each of this "
+    "number of rounds.",
     type=COUNT,
     default=FabricRequest.rounds,
 )
 @option(
     "--keep",
     "N",
-    "Number of measurements of the library's own choice that --json keeps as a baseline for `mpiric history "
-    "--against`.",
+    "Number of measurements of the library's own choice; use 6 if the JSON object is to be a "
+    "baseline for `mpiric history --against`.",
     type=COUNT,
     default=FabricRequest.keep,
 )
@@ -46,8 +47,8 @@ from mpiric.workflows.fabric.node_types import examine_cluster
     BATCH_JOBS,
     flag(
         "--submit",
-        "Measure two nodes of each type (by their features) in jobs of the scheduler, and keep the "
-        "results as baselines.",
+        "Measure two nodes of each type (Slurm: set of features) in jobs of the scheduler, and keep "
+        "the results as baselines.",
     ),
     option("--partition", "-p", "NAME", "Partition of these jobs. [default: the scheduler's]"),
     option("--ranks-per-node", "N", "Ranks per node of these jobs.", type=COUNT, default=1),

@@ -63,8 +63,9 @@ _VERDICTS = {
         "--against",
         "baseline",
         "BASELINE",
-        "Run CMD and compare it with a recipe, a date (2026-11-01), a directory of records of `mpiric "
-        "profile` (by the time per step), or a file that `mpiric fabric --json` wrote (.json).",
+        "Run CMD and compare it with a recipe; with the tune of a date (2026-11-01); with records of "
+        "`mpiric profile` in a directory, by the time per step; or with the JSON of `mpiric fabric` "
+        "(.json).",
     ),
     flag("--explore", "Show the results of `mpiric run --explore` for CMD, or for all commands."),
     confidence_option,
@@ -77,8 +78,8 @@ _VERDICTS = {
 def command(command_line: tuple[str, ...], baseline: str, store: Path | None, **options: Any) -> int:
     """List tunes, or compare CMD with an earlier run.
 
-    With --against, CMD runs as it is and with the recipe of the baseline in turn, and both are compared with
-    the recorded runs. The exit status is 80 when CMD has become slower, and 0 otherwise.
+    With --against, CMD runs in turn unchanged and with the recipe of BASELINE, and both are compared with the
+    runs recorded then. The exit status is 80 if CMD has become slower, and 0 otherwise.
     """
     refuse_unsubmitted(options)
     if options["explore"]:

@@ -21,7 +21,13 @@ from mpiric.workflows.build.inspect import same_everywhere as common_variant
 @click.argument("exe", type=click.Path(path_type=Path))
 @json_option
 @flag("--same-everywhere", "Print the best variant that every CPU type of the cluster can run.")
-@option("--on", "machines", "CPU,…", "CPU types of the cluster. [default: from Slurm or $MPIRIC_MACHINES]")
+@option(
+    "--on",
+    "machines",
+    "CPU,…",
+    "CPU types of the cluster. [default: from Slurm, or from the file $MPIRIC_MACHINES with a line "
+    "'HOST TYPE' per host]",
+)
 def command(exe: Path, *, as_json: bool, same_everywhere: bool, machines: str) -> None:
     """Show the CPU variants and MPI libraries of an executable.
 

@@ -171,7 +171,8 @@ def _stripes(extent: Stripes) -> str:
     "--topology",
     "source",
     "FILE|SYNTHETIC",
-    "Show this topology instead: an XML file of hwloc, or a synthetic description.",
+    "Show this topology instead: an XML file of hwloc, or a description in hwloc's synthetic "
+    "syntax, as in the last example.",
 )
 def command(*, as_json: bool, source: str) -> None:
     """Show topology, CPU, networks, MPI libraries and compilers."""

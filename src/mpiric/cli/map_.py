@@ -16,7 +16,7 @@ from mpiric.cli._mapping_options import (
     traffic_graph,
     traffic_options,
 )
-from mpiric.cli._options import choice, cli_command, complete_files, flag, json_option, one_of, option
+from mpiric.cli._options import choice, cli_command, complete_files, flag, json_option, one_of, option, share
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.host import Host
 from mpiric.host.owned_files import write_whole
@@ -71,15 +71,14 @@ class _Input:
     option(
         "--spread",
         "io|FILE",
-        "Balance a resource over the nodes: the file traffic of the record, or one number per rank in a "
-        "file.",
+        "Spread a load evenly over the nodes: io is the recorded file traffic, FILE has a number per rank.",
         shell_complete=complete_files,
     ),
     option(
         "--imbalance",
         "SHARE",
-        "Allowed imbalance where a slot takes several ranks. [default: 0.03]",
-        type=click.FloatRange(min=0),
+        "Allowed imbalance of the slots, if there are more ranks than slots. [default: 3%]",
+        type=share(100.0),
     ),
     option(
         "--time-limit",
@@ -113,7 +112,7 @@ def command(record: Path | None, **options: Any) -> int:
     """Find an order of ranks that keeps communicating ranks close.
 
     The traffic comes from a RECORD of `mpiric profile`, from a matrix or graph (--graph), or from a regular
-    pattern (--grid). By the chosen objective, the order is never worse than the current one.
+    pattern (--grid). Measured by --objective, the order is never worse than the current one.
     """
     if sum((record is not None, options["graph"] is not None, bool(options["grid"]))) != 1:
         raise MpiricError(

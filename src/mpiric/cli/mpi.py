@@ -29,7 +29,9 @@ def command(context: click.Context) -> None:
 
 @command.command("list")
 @flag(
-    "--check", "with_check", "Run two ranks under each library, and check every constant of the standard ABI."
+    "--check",
+    "with_check",
+    "Run two ranks under each library, and check every constant of the standard ABI (of MPI 5).",
 )
 @json_option
 def list_(*, with_check: bool, as_json: bool) -> None:
@@ -55,7 +57,7 @@ def list_(*, with_check: bool, as_json: bool) -> None:
 def install_(names: tuple[str, ...], *, as_json: bool) -> None:
     """Install MPI libraries from PyPI, each into a separate prefix, and print the prefixes.
 
-    The prefixes are below $MPIRIC_MPI_HOME, else mpiric/mpi in the XDG data directory (~/.local/share).
+    The prefixes are below $MPIRIC_MPI_HOME, or ~/.local/share/mpiric/mpi if it is not set.
     """
     console = stderr_console()
     results = []
@@ -94,7 +96,8 @@ def prefix_(name: str, *, as_json: bool) -> None:
 def stand_in_(family: str, label: str, directory: Path, *, as_json: bool) -> None:
     """Write a shim: a library with the ABI of one family that calls an MPI library of another.
 
-    C programs built for the family run under it unchanged. A modulefile is written next to it.
+    Programs that were built for the first family then run unchanged under the other library. The shim and a
+    modulefile for it are written to DIRECTORY.
     """
     shim = stand_in(LocalHost(), family, label, directory)
     if as_json:

@@ -44,7 +44,7 @@ def command(launch_line: tuple[str, ...], hosts: tuple[str, ...], history: bool,
 
     All nodes are measured at once for about 15 seconds: arithmetic of each core, memory bandwidth of each
     NUMA node, and messages to several other nodes in turn. A node is reported if it is slower than the other
-    nodes of its kind beyond the noise. The exit status is 80 if a node is slow, and 0 otherwise.
+    nodes of the same kind by more than the noise. The exit status is 80 if a node is slow, and 0 otherwise.
 
     LAUNCHER is a launch line without a program. [default: mpiexec on PATH]
     """

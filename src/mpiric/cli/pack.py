@@ -28,14 +28,14 @@ from mpiric.workflows.pack.pack import Packed, PackRequest, pack
     [SQUASHFS, TAR],
     "--format",
     "image_format",
-    "Format of the image: squashfs (nodes mount it) or tar (nodes unpack it). [default: squashfs where "
+    "Format of the image: squashfs (nodes mount it) or tar (nodes unpack it). [default: squashfs if "
     "mksquashfs is installed]",
 )
 @option(
     "--with",
     "more",
     "FILE",
-    "Include this file or directory, which the program opens by itself: plug-ins, tables.",
+    "Include this file or directory, which the program opens while it runs: plug-ins, tables.",
     multiple=True,
 )
 @option("--glibc", "VERSION", "Refuse files that need a newer C library than this version.")
@@ -46,10 +46,10 @@ from mpiric.workflows.pack.pack import Packed, PackRequest, pack
 @json_option
 @command_line
 def command(command_line: tuple[str, ...], **options: Any) -> int:
-    """Pack CMD and its libraries for the mpirun of another site.
+    """Pack CMD and its libraries into one file for another site.
 
-    The file contains the program, its libraries and its recipe. The C library, drivers and MPI library are
-    taken from the other site.
+    The other site starts the file with its own mpirun. It contains the program, its libraries and its
+    recipe. The other site provides C library, drivers and MPI library.
     """
     request = launch_request_of(
         PackRequest,

@@ -54,7 +54,7 @@ _KINDS = ("performance", "efficiency", "any")
         "--threads",
         "-t",
         "N",
-        "Number of threads of each rank. [default: 1, or as many as the policy gives]",
+        "Number of threads of each rank. [default: 0, chosen by the policy]",
         type=click.IntRange(min=0),
         default=0,
     ),
@@ -62,7 +62,7 @@ _KINDS = ("performance", "efficiency", "any")
         "--nodes",
         "-N",
         "N",
-        "Number of nodes. [default: as many as are needed]",
+        "Number of nodes. [default: 0, as many as are needed]",
         type=click.IntRange(min=0),
         default=0,
     ),
@@ -74,21 +74,34 @@ _KINDS = ("performance", "efficiency", "any")
         type=click.IntRange(min=0),
         default=0,
     ),
-    choice(["preferred", "required"], "--huge-pages", "Huge pages for --memory-mib: preferred or required."),
+    choice(
+        ["preferred", "required"],
+        "--huge-pages",
+        "Huge pages for the memory of the ranks (--memory-mib): preferred or required.",
+    ),
 )
 @option_group(
     "Placement",
     option(
-        "--policy", "NAME", f"Placement policy: {', '.join(policies())}.", shell_complete=one_of(policies)
+        "--policy",
+        "NAME",
+        f"Placement policy: {', '.join(policies())} (explained in the guide to `place`).",
+        shell_complete=one_of(policies),
     ),
-    flag("--bandwidth-bound", "Use as many cores of each NUMA domain as its memory bandwidth can serve."),
-    option("--bandwidth", "table", "FILE", "Measured bandwidth, as `place --measure --json` prints it."),
+    flag(
+        "--bandwidth-bound",
+        "Use only as many cores of each NUMA domain as its memory bandwidth can serve: measured by "
+        "--measure or --bandwidth, otherwise every second core.",
+    ),
+    option(
+        "--bandwidth", "table", "FILE", "Measured bandwidth: the output of `mpiric place --measure --json`."
+    ),
     flag("--measure", "First measure the memory bandwidth of this machine by core count."),
     choice(
         [m.value for m in HardwareThreads],
         "--hardware-threads",
-        "Hardware threads that a thread gets: all of its core (core), the first of its core (one), or "
-        "one of all hardware threads (all).",
+        "Hardware threads to which each software thread is bound: all of its core (core), the first of "
+        "its core (one), or one of all hardware threads (all).",
         default="core",
     ),
     option(
@@ -106,7 +119,8 @@ _KINDS = ("performance", "efficiency", "any")
         "--topology",
         "source",
         "FILE|SYNTHETIC",
-        "Topology of another machine: an XML file of hwloc, or a synthetic description.",
+        "Topology of another machine: an XML file of hwloc, or a description in hwloc's synthetic "
+        "syntax, as in the examples.",
         shell_complete=complete_files,
     ),
     option(
@@ -119,7 +133,8 @@ _KINDS = ("performance", "efficiency", "any")
     choice(
         [unit.value for unit in Numbers],
         "--rankfile-numbers",
-        "Unit of the numbers in the rankfile; 'kernel' is for rmaps_rank_file_physical.",
+        "Unit of the numbers in the rankfile; kernel: CPU numbers of the operating system "
+        "(rmaps_rank_file_physical).",
         default="cores",
     ),
     option(
@@ -140,7 +155,7 @@ _KINDS = ("performance", "efficiency", "any")
 @option_group(
     "Check a running command",
     flag("--verify", "verifies", "Run CMD, and report where its threads and its memory are."),
-    flag("--first-touch", "With --verify, also report memory that one thread placed and other threads use."),
+    flag("--first-touch", "Find memory that one thread touched first and other threads use (with --verify)."),
     option("--limit", "TIME", "Time after which --verify ends CMD.", default="10s"),
 )
 @command_line_or_none
@@ -224,7 +239,7 @@ def _table(path: Path) -> tuple[Bandwidth, ...]:
             for r in rows
         )
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
-        raise MpiricError(f"{path} is not a measurement of bandwidth: {error!r}", hint=_MEASURE) from None
+        raise MpiricError(f"{path} is not a measurement of bandwidth", hint=_MEASURE) from error
     if any(row.cores < 1 or row.spacing < 1 or not 0 < row.mb_s < inf for row in measured):
         raise MpiricError(
             f"{path} has a row without cores, spacing or bandwidth", hint=f"measure again: {_MEASURE}"

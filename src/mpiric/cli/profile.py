@@ -36,7 +36,7 @@ from mpiric.workflows.profile.request import ProfileRequest, make_directory, wri
 abi_option = choice(
     [family.value for family in AbiFamily],
     "--abi",
-    "ABI of the MPI library, where neither the launcher nor the executable shows it.",
+    "ABI family of the MPI library; needed only if neither the launcher nor the executable shows it.",
 )
 json_of_run_option = flag(
     "--json", "as_json", "Print the result as one JSON object; the output of the program goes to stderr."
@@ -53,8 +53,8 @@ json_of_run_option = flag(
     choice(
         ["levels", "names"],
         "--regions",
-        "How MPI_Pcontrol marks phases: by its level as the number of the phase (levels), or by level 1 or "
-        "-1 with the name of the phase (names).",
+        'Phases of the program. levels: MPI_Pcontrol(N) begins phase N; names: MPI_Pcontrol(1, "name") '
+        'begins and MPI_Pcontrol(-1, "name") ends a phase. [default: levels]',
     ),
     mpi_option,
     abi_option,
@@ -71,7 +71,9 @@ json_of_run_option = flag(
         "profile in it is replaced. [default: a new directory in the current one]",
         type=click.Path(path_type=Path, file_okay=False),
     ),
-    flag("--quiet", "-q", "Write the report and print nothing."),
+    flag(
+        "--quiet", "-q", "Write the report and print no summary. The cause of a failed run is still printed."
+    ),
     json_of_run_option,
     flag("--dry-run", "Print the command as it would be run, and run nothing."),
 )
@@ -80,7 +82,7 @@ def command(command_line: tuple[str, ...], as_json: bool, dry_run: bool, **optio
     """Run CMD once and report where its time goes.
 
     Input, output and exit status of the program are unchanged. The summary goes to stdout if that is a
-    terminal, and to stderr otherwise. The full report is DIR/report.html.
+    terminal, and to stderr otherwise. The full report is report.html in the directory of --output.
     """
     refuse_unsubmitted(options)
     request = launch_request_of(
@@ -110,7 +112,7 @@ def command(command_line: tuple[str, ...], as_json: bool, dry_run: bool, **optio
         elif done.ending is not None:
             print_findings([done.ending], report_console())
         if done.profile is None:
-            raise done.why_not or MpiricError("nothing was recorded")
+            raise done.why_not or MpiricError("nothing was recorded", hint="see `mpiric doctor -- CMD`")
         page = _write_report(done.profile, done.prepared.directory)
         if not as_json and not options["quiet"]:
             print_profile(done.profile, report_console(), page)

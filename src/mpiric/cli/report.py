@@ -40,7 +40,7 @@ from mpiric.workflows.trials.recorded_runs import load, load_two
     "--export",
     "export_directory",
     "DIR",
-    "Merge algorithm policies and write them in the formats of the runtime and of the MPI library.",
+    "Merge algorithm policies, and write them in mpiric's format and as tuning files of the MPI library.",
 )
 @click.argument("records", nargs=-1, type=click.Path(path_type=Path), metavar="DIR|POLICY…", required=True)
 def command(
@@ -53,8 +53,9 @@ def command(
 ) -> None:
     """Show, compare or export records of `mpiric profile`.
 
-    With one record DIR, its report is written anew. With two, the changes from the first to the second are
-    shown. Algorithm policies are shown, merged and exported.
+    Of one record DIR, the summary is printed and the report is written again. Of two, the changes from the
+    first to the second are shown. Algorithm policies (of `mpiric run --policy-out` or `mpiric sweep`) are
+    shown, merged and exported.
     """
     if all(is_learned_policy(record) for record in records):
         _policies(records, page, export_directory, as_json=as_json)
@@ -66,7 +67,7 @@ def command(
         )
     if export_directory is not None:
         raise MpiricError(
-            "--export needs a collective policy, not a record", hint="mpiric report POLICY --export DIR"
+            "--export needs an algorithm policy, not a record", hint="mpiric report POLICY --export DIR"
         )
     if len(records) > 2:
         raise MpiricError("more than two records cannot be compared", hint="mpiric report DIR [DIR]")

@@ -23,6 +23,7 @@ from mpiric.cli._options import (
     mpi_option,
     option,
     param_file_option,
+    share,
     store_option,
 )
 from mpiric.host.command_log import log_start
@@ -30,7 +31,6 @@ from mpiric.host.facts.local import LocalHost
 from mpiric.host.processes.captured import make_ready
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.policy import COLLECTIVES
-from mpiric.workflows.policies import parse_share
 from mpiric.workflows.run.collectives import RunRequest, with_hint
 from mpiric.workflows.run.run import PreparedRun, prepare
 
@@ -45,12 +45,12 @@ _WITHOUT_PREPARATION = (
     "Settings",
     option("--recipe", "FILE", "Recipe to apply. [default: the saved recipe that fits CMD]"),
     flag("--no-recipe", "Do not apply a recipe."),
-    flag("--as-is", "Without a recipe, run CMD unchanged instead of with the settings of `mpiric env`."),
+    flag("--as-is", "If no recipe fits, run CMD unchanged instead of with the settings of `mpiric env`."),
     option(
         "--set",
         "settings",
         "KNOB=VALUE",
-        "Set a knob. It replaces the value of the recipe.",
+        "Set a knob (see the list of knobs in the documentation). It replaces the value of the recipe.",
         multiple=True,
         shell_complete=complete_settings,
     ),
@@ -59,8 +59,8 @@ _WITHOUT_PREPARATION = (
     allow_rounding_of_others,
     flag(
         "--explore",
-        "Alternate between production jobs with the recipe and without it, and compare them; see "
-        "`mpiric history --explore`.",
+        "Run this job with or without the recipe, in turn from job to job, and record its time; "
+        "`mpiric history --explore` compares.",
     ),
 )
 @option_group(
@@ -75,9 +75,15 @@ _WITHOUT_PREPARATION = (
         "FILE",
         "Learn the best collective algorithms while the program runs, and save them to this file.",
     ),
-    flag("--no-reprove", "Follow the policy even where the library's own choice is faster here."),
+    flag(
+        "--no-reprove",
+        "Always follow the policy, without checking again whether the library's own choice is faster here.",
+    ),
     option(
-        "--learn-at-most", "SHARE", "Share of the time in collectives that learning may cost. [default: 1%]"
+        "--learn-at-most",
+        "SHARE",
+        "Share of the time in collectives that learning may cost. [default: 1%]",
+        type=share(is_positive=True),
     ),
     option(
         "--learn-only",
@@ -97,28 +103,29 @@ _WITHOUT_PREPARATION = (
     option(
         "--rank-order",
         "FILE",
-        "Place each rank on the slot that its line names, as `mpiric map --out FILE` writes it.",
+        "Place the first rank on the slot in the first line of this file, and so on (see `mpiric map "
+        "--out`).",
     ),
     flag(
         "--honour-reorder",
         "Let MPI_Cart_create, MPI_Graph_create and MPI_Dist_graph_create place neighbours on one node "
-        "where the program allows to reorder ranks.",
+        "if the program allows it (reorder = 1).",
     ),
 )
 @option_group(
     "Output",
     flag("--quiet", "-q", "Do not print what is applied or why CMD failed."),
     flag("--dry-run", "Print the command and environment, and run nothing."),
-    flag("--json", "as_json", "Print the command and environment as one JSON object, and run nothing."),
+    flag("--json", "as_json", "Print the command and environment as one JSON object. CMD is not run."),
     store_option,
 )
 @command_line
 def command(command_line: tuple[str, ...], **options: Any) -> int:
     """Run CMD with the saved recipe that fits it.
 
-    A recipe fits the program, the machine and the MPI library. Where none fits, the reason is printed and CMD
-    runs with the settings of `mpiric env`, except where you have set something else. The exit status of the
-    program is returned.
+    A recipe fits the program, the machine and the MPI library. If none fits, the reason is printed and CMD
+    runs with the settings of `mpiric env`, except for settings of your own. The exit status of the program is
+    returned.
     """
     values = _values(options["settings"], options["mpi_label"])
     values |= {"honour-reorder": "yes"} if options["honour_reorder"] else {}
@@ -129,7 +136,7 @@ def command(command_line: tuple[str, ...], **options: Any) -> int:
         use_recipe=not options["no_recipe"],
         values=values,
         file_templates=file_templates(options["param_files"]),
-        learn_at_most=parse_share(options["learn_at_most"]) if options["learn_at_most"] else "",
+        learn_at_most=f"{options['learn_at_most']:.6g}" if options["learn_at_most"] else "",
         learn_only=tuple(word for word in options["learn_only"].split(",") if word),
         starts=not (options["dry_run"] or options["as_json"]),
         reprove=not options["no_reprove"],

@@ -22,6 +22,7 @@ from mpiric.cli._options import (
     json_option,
     launch_request_of,
     option,
+    share,
     store_option,
 )
 from mpiric.cli._progress import Progress
@@ -62,34 +63,37 @@ def _numbers(_: click.Context, parameter: click.Parameter, value: str | None) ->
         "Numbers of ranks. [default: powers of two that fit, and the number in CMD]",
         callback=_numbers,
     ),
-    option(
-        "--nodes", "N,…", "Numbers of nodes, each with as many ranks as a node has in CMD.", callback=_numbers
-    ),
+    option("--nodes", "N,…", "Numbers of nodes; the ranks per node are as in CMD.", callback=_numbers),
     option(
         "--threads",
         "N,…",
         "Threads of each rank; every number of ranks is combined with them. [default: as in CMD]",
         callback=_numbers,
     ),
-    flag("--weak", "Measure weak scaling: {ranks}, {nodes} and {threads} in CMD are replaced at each size."),
+    flag(
+        "--weak",
+        "Measure weak scaling: {ranks}, {nodes} and {threads} in CMD are replaced by the numbers of "
+        "each size.",
+    ),
 )
 @option_group(
     "Measurements",
-    option("--budget", "TIME", "Time limit of all runs: 90s, 10m, 1h30m.", default="10m"),
+    option("--budget", "TIME", "Time limit of all runs together: 90s, 10m, 1h30m.", default="10m"),
     flag("--to-the-end", "Run the program to its end instead of ending runs at step markers."),
     option(
         "--mark",
         "MARK",
-        "Step marker, as in `mpiric tune`: allreduce@app+0x48f2, or 'stdout:REGEX' for output lines.",
+        "Step marker, written as for `mpiric tune --mark`: allreduce@app+0x48f2, or 'stdout:REGEX' for "
+        "lines of output.",
     ),
     option(
         "--check",
         "check_command",
         "CMD",
-        "Judge each run by the exit status of this command, which runs in the directory of the run.",
+        "A run counts only if this command, in the directory of the run, exits with status 0.",
     ),
     in_place_option,
-    flag("--resume", "Continue the interrupted study of this command with the same options."),
+    flag("--resume", "Continue the interrupted measurement of this command; repeat its other options."),
     option("--into", "DIR", "", hidden=True),
 )
 @option_group(
@@ -97,13 +101,16 @@ def _numbers(_: click.Context, parameter: click.Parameter, value: str | None) ->
     option(
         "--efficiency",
         "SHARE",
-        "Minimum parallel efficiency of the recommended size.",
-        type=click.FloatRange(0, 1, min_open=True),
+        "Minimum parallel efficiency of the recommended size. [default: 70%]",
+        type=share(is_positive=True),
         default=ScaleRequest.efficiency,
+        show_default=False,
     ),
     option("--within", "TIME", "Deadline of a whole run; the cheapest size that meets it is named."),
     option(
-        "--length", "TIME", "Duration of a whole run of CMD as it is, for forecasts from the time of a step."
+        "--length",
+        "TIME",
+        "Time of a whole run of CMD, if you know it; used for forecasts if runs end at a step marker.",
     ),
     option(
         "--predict", "N,…", "Numbers of ranks whose time is predicted instead of measured.", callback=_numbers
@@ -124,7 +131,7 @@ def _numbers(_: click.Context, parameter: click.Parameter, value: str | None) ->
     option(
         "--proposal",
         "DIR",
-        "Write a paragraph and a figure (SVG and PDF) for a proposal into this directory.",
+        "Write a paragraph and a figure (SVG and PDF) for a proposal for computing time into this directory.",
     ),
     store_option,
     flag("--dry-run", "Print the launch of each size and run nothing."),
@@ -133,8 +140,8 @@ def _numbers(_: click.Context, parameter: click.Parameter, value: str | None) ->
 def command(command_line: tuple[str, ...], store: Path | None, **options: Any) -> int:
     """Measure how CMD scales, and recommend a number of ranks.
 
-    CMD runs at several sizes in randomised blocks, to a step marker where one is found. The answer has the
-    time, speedup and efficiency of each size, where the curve bends and why, and recommended sizes.
+    CMD runs at several sizes, in random order. If a step marker is found, each run ends there. The answer has
+    the time, speedup and efficiency of each size, where the curve bends and why, and recommended sizes.
     """
     refuse_unsubmitted(options)
     with piped_input(command_line) as stdin:

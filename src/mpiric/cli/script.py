@@ -37,7 +37,9 @@ from mpiric.workflows.run.script import Script, ScriptRequest, script
         "--threads", "-t", "N", "Number of threads of each rank.", type=COUNT, default=LayoutRequest.threads
     ),
     flag(
-        "--bandwidth-bound", "Use every second core only, since half of them saturate the memory bandwidth."
+        "--bandwidth-bound",
+        "Use every second core only, which is often enough to saturate the memory bandwidth. (`mpiric "
+        "place --measure` shows how many cores are needed.)",
     ),
     option(
         "--gpus-per-node", "N", "Number of GPUs of each node; each rank is bound to one of them.", type=COUNT
@@ -74,8 +76,8 @@ from mpiric.workflows.run.script import Script, ScriptRequest, script
     option(
         "--mpi",
         "TYPE",
-        "Process manager of srun and flux run: pmi2 (MPICH, Intel MPI) or pmix (Open MPI). [default: "
-        "the process manager of the program's MPI library]",
+        "Process-manager interface (PMI) of srun and flux run: pmi2 (MPICH, Intel MPI) or pmix (Open "
+        "MPI). [default: the interface of the program's MPI library]",
     ),
     option("--defaults", "FILE", "File with the defaults of the site. [default: $MPIRIC_SITE]"),
     option("--recipe", "FILE", "Include the settings of this recipe."),

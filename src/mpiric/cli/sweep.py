@@ -61,8 +61,8 @@ def _list(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str
     option(
         "--sizes",
         "LOW:HIGH",
-        "Sizes in bytes: the powers of two in a range, or a list 8,1K,3000. The blocks of all ranks "
-        "together are at most 64 MiB.",
+        "Sizes in bytes: the powers of two in a range, or a list 8,1K,3000. Sizes are left out if the "
+        "blocks of all ranks exceed 64 MiB.",
         default="4:4M",
     ),
     option("--ranks", "N,…", "Communicator sizes. [default: all ranks, half of them, … 2]", callback=_list),
@@ -75,7 +75,7 @@ def _list(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str
 )
 @option_group(
     "How long",
-    option("--budget", "TIME", "Time limit of the measurements: 90s, 10m, 1h30m."),
+    option("--budget", "TIME", "Time limit of the measurements: 90s, 10m, 1h30m. [default: none]"),
     option(
         "--seconds",
         "S",
@@ -96,10 +96,10 @@ def _list(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str
         "-o",
         "directory",
         "DIR",
-        "Directory of the measurements, the policy and the exports.",
+        "Directory of the measurements, the policy and the tuning files of the library.",
         default=Path("mpiric-sweep"),
     ),
-    flag("--site", f"Also write the policy to {SITE}, for every user's `mpiric run`."),
+    flag("--site", f"Also write the policy to {SITE}, for every user's `mpiric run` (needs root)."),
     json_option,
     flag("--dry-run", "Print the planned measurements and their cost, and run nothing."),
 )
@@ -114,8 +114,8 @@ def _list(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str
 def command(launch_line: tuple[str, ...], as_json: bool, dry_run: bool, **options: Any) -> int:  # noqa: FBT001
     """Measure collectives and write a policy of the best algorithms.
 
-    LAUNCHER is a launch line without a program, for the nodes of the policy. The sweep measures only where it
-    is uncertain which algorithm is best, not the whole grid of sizes and algorithms.
+    LAUNCHER is a launch line without a program; it starts ranks on the nodes that the policy is for. Only
+    sizes for which the best algorithm is uncertain are measured, not the whole grid.
     """
     if options["resume"]:
         options = recall_options(kept_options(options["directory"]), launch_line, options, _NOT_KEPT)

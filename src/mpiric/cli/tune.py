@@ -79,8 +79,7 @@ def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
     choice(
         [*EFFORTS],
         "--effort",
-        "Effort for small gains; thorough also proves the contribution of each setting instead of estimating "
-        "it.",
+        "Runs to spend on small gains; with thorough, each setting's contribution is proved, not estimated.",
         default="normal",
     ),
     flag("--resume", "Continue the interrupted tune of this command, by default with its options."),
@@ -117,9 +116,9 @@ def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
     option(
         "--objective",
         "WHAT",
-        "Quantity to minimise: wall (time of the whole run), main (time from MPI_Init to MPI_Finalize), "
-        "core-hours, io (time in files of the slowest rank), output:REGEX (a number that the program "
-        "prints) or command:CMD (the last number that CMD prints).",
+        "Quantity to minimise: wall (time of the whole run), main (time from MPI_Init to "
+        "MPI_Finalize), core-hours, io (time of the slowest rank for files), output:REGEX (a number "
+        "that the program prints) or command:COMMAND (the last number that it prints).",
         default="wall",
     ),
     flag("--maximise", "Maximise the objective instead of minimising it."),
@@ -127,8 +126,8 @@ def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
         "--check",
         "check_command",
         "CMD",
-        "Command that accepts the results of a run with status 0 and rejects them otherwise. It runs in "
-        "the directory of the run; $MPIRIC_STDOUT and $MPIRIC_ORIGINAL_STDOUT name the outputs.",
+        "Command that accepts a run (status 0) or rejects it. It runs in the directory of the run; the "
+        "files $MPIRIC_STDOUT and $MPIRIC_ORIGINAL_STDOUT are the outputs.",
     ),
 )
 @option_group(
@@ -139,15 +138,18 @@ def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
     flag(
         "--allow-late",
         "late",
-        "Also try settings that delay when data or time stamps of files become visible.",
+        "Also try settings that delay when file data and time stamps become visible; a killed run may "
+        "lose data.",
     ),
     flag(
         "--allow-relayout",
         "relayout",
         "Also try settings that arrange the contents of HDF5 files differently.",
     ),
-    flag("--try-all", "Also try knobs that cannot affect what the command was observed to do."),
-    option("--advice", "DIR", "Try the settings that `mpiric profile` advises in this record first."),
+    flag("--try-all", "Also try knobs that should have no effect according to the observed runs."),
+    option(
+        "--advice", "DIR", "First try the settings that the advice in this record of `mpiric profile` names."
+    ),
     flag(
         "--site",
         "Search for defaults that suit every program, and write them as files for an administrator to "
@@ -171,25 +173,25 @@ def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
     option(
         "--mark",
         "MARK",
-        "Step marker: end runs at it, and compare the time between two of them. Either a call as "
-        "`mpiric profile --json` names it (allreduce@app+0x48f2) or a line of output (stdout:REGEX).",
+        "Step marker: end each run at the second one, and compare the time between the two. A call in "
+        "`mpiric profile --json` (allreduce@app+0x48f2) or a line of output (stdout:REGEX).",
     ),
     option("--after", "TIME", "Ignore steps before this time of a run: 10m."),
     option(
         "--length",
         "TIME",
-        "Minimise the forecast time of a run that takes this long with the original settings: 2h.",
+        "Length of a production run (2h): minimise its forecast time instead of the time of a step.",
     ),
-    flag("--to-the-end", "Run the program to its end, even where step markers would allow to stop earlier."),
+    flag("--to-the-end", "Run the program to its end, even if step markers would allow to stop earlier."),
     flag(
         "--finish",
-        "After a tune with step markers, run original and answer to their ends and compare them. This "
-        "time does not count in --budget.",
+        "After a tune with step markers, run the original and the tuned command to the end, and "
+        "compare their results. This time does not count in --budget.",
     ),
     option(
         "--reference",
         "DIR",
-        "Compare with the files of an earlier whole run in DIR and its output in DIR/stdout; implies "
+        "Compare with an earlier whole run: DIR has its files, and its output as DIR/stdout. Implies "
         "--finish.",
     ),
 )

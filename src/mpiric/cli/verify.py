@@ -24,16 +24,27 @@ _WIDTH = 120  # width of a table that goes to a file
 
 @cli_command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @option("--ranks", "N", "Number of ranks of each run.", default=2)
-@option("--network", "interfaces", "NAME", "Network interface to try.", multiple=True, default=("lo",))
+@option(
+    "--network",
+    "interfaces",
+    "NAME",
+    "Network interface to try; may be repeated.",
+    multiple=True,
+    default=("lo",),
+)
 @option("--hosts", "n1,n2,…", "Hosts of the ranks for the runs over each --network.")
 @option(
-    "--cpu", "cpus", "NAME", "CPU type to try, as QEMU names it. [default: all that QEMU has]", multiple=True
+    "--cpu",
+    "cpus",
+    "NAME",
+    "CPU type to try, as QEMU names it; may be repeated. [default: all that QEMU has]",
+    multiple=True,
 )
 @option(
     "--mpi",
     "mpis",
     "NAME",
-    "MPI library to try, as `mpiric mpi list` names it. [default: all]",
+    "MPI library to try, as `mpiric mpi list` names it; may be repeated. [default: all]",
     multiple=True,
 )
 @option(
@@ -43,7 +54,7 @@ _WIDTH = 120  # width of a table that goes to a file
     "Time limit of a run in seconds. [default: from the time that a run takes here]",
     type=float,
 )
-@flag("--exact", "Require that all variants agree in every digit.")
+@flag("--exact", "Require that all variants agree in every digit; otherwise numbers may differ by rounding.")
 @json_option
 @click.argument("exe", type=click.Path(path_type=Path))
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
@@ -52,9 +63,11 @@ def command(
 ) -> int:
     """Check the results of EXE on every CPU, MPI and network.
 
-    CPUs that this machine does not have are emulated. The networks are the shared memory of this host, and
-    TCP through each --network: between the --hosts, or on this host if there are none. The hosts must see EXE
-    and the current directory.
+    Options of mpiric precede EXE; ARGUMENTS belong to the program. They can also be given as one text, with
+    --args 'ARGUMENTS'.
+
+    CPUs that this machine does not have are emulated by QEMU. The networks are shared memory, and TCP over
+    each --network, between the --hosts or on this host. The hosts must see EXE and the current directory.
     """
     json_after_exe, program_arguments = _trailing_options(arguments)
     request = VerifyRequest(

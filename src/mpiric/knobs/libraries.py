@@ -239,10 +239,13 @@ def _set_mpi(value: str, situation: Situation) -> Spelling:
         return _set_host_mpi(situation)
     library = next((other for other in situation.other_libraries if other.label == value), None)
     if library is None:
-        labels = ", ".join(other.label for other in _members(situation)) or "none"
-        raise MismatchError(
-            f"no MPI library {value} is installed here", hint=f"that can serve the program: {labels}"
+        labels = ", ".join(other.label for other in _members(situation))
+        hint = (
+            f"these libraries can serve the program: {labels}"
+            if labels
+            else "install one: mpiric mpi install"
         )
+        raise MismatchError(f"no MPI library {value} is installed here", hint=hint)
     if reason := mpi_mismatch(library, situation):
         raise MismatchError(
             f"the program cannot run under {value}: {reason}",

@@ -28,6 +28,7 @@ from mpiric.profile.read import merge_parts, read_record
 
 _SMALL_BYTES = 1 << 20  # smaller amounts do not justify a launch on all nodes
 _LIMIT_S = 600.0
+_HINT = "run on one node, or choose another --objective than io"
 # Each rank: time to synchronise its node's pages, in ns. `dd` drops a file's pages by fadvise.
 _SCRIPT = (
     "begun=$(date +%s%N); sync -f . || exit 1; over=$(date +%s%N); "
@@ -69,11 +70,12 @@ def _on_nodes(job: Job, directory: Path, cold: tuple[str, ...]) -> float:
     try:
         done = run_captured(argv, directory=directory, environment=job.environment, limit_s=_LIMIT_S)
     except (OSError, CommandLate) as error:
-        raise MpiricError(f"the nodes cannot be asked to synchronise: {error}") from error
+        raise MpiricError(f"the nodes cannot be asked to synchronise: {error}", hint=_HINT) from error
     took = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("safe ")]
     if done.returncode != 0 or not took:
         raise MpiricError(
-            f"`{sh_command(argv[:3])} … sync` failed on the nodes: {done.stderr.strip()[-200:]}"
+            f"`{sh_command(argv[:3])} … sync` failed on the nodes: {done.stderr.strip()[-200:]}",
+            hint=_HINT,
         )
     return max(int(word) for word in took if word.isdigit()) / 1e9
 
@@ -247,7 +249,10 @@ def read_recorded(directory: Path, command: str, run_s: float = 0.0) -> Recorded
     merge_parts(directory)
     record = read_record(directory)
     if record.missing:
-        raise MpiricError(f"{len(record.missing)} of {record.world_size} ranks left no data")
+        raise MpiricError(
+            f"{len(record.missing)} of {record.world_size} ranks left no data",
+            hint="check that all ranks end with MPI_Finalize",
+        )
     return Recorded(directory, record, analyse(record, command), run_s)
 
 

@@ -160,7 +160,7 @@ class Judge:
     ) -> float:
         time_s = self._time_s(trial)
         if time_s is None:
-            raise MpiricError("left no data about its time")
+            raise MpiricError("the run left no data about its time", hint="check that it calls MPI_Finalize")
         if self.at_mark is not None and self.objective.pattern:
             self.at_mark.cut(Path(trial.stdout))
         place = Place(

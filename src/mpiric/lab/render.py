@@ -43,7 +43,7 @@ def merge_spellings(spellings: Mapping[str, Spelling], environment: Mapping[str,
                     raise MismatchError(
                         f"the knobs {writers[name]} and {knob} want different values of {name}: "
                         f"{merged_values[name]!r} and {value!r}",
-                        hint=f"choose only one of them (--without {knob})",
+                        hint=f"set only one of them (in `mpiric tune`: --without {knob})",
                     )
                 writers.setdefault(name, knob)
     merged = merge_tunables(environment.get(TUNABLES_VARIABLE, ""), tunables)
@@ -105,7 +105,8 @@ def _unwritten(knob: Knob, value: str, situation: Situation) -> MpiricError:
     why, hint = situation.tuner.why_not, f"take another value, or leave {knob.name} out"
     if why and spell(knob, value, _with_a_runtime(situation)) is not None:
         return NoRuntimeError(f"{knob.name}={value} cannot be set: {why}", hint=hint)
-    where = f"for {situation.mpi.label} through {situation.job.dialect}"
+    launcher = basename(situation.job.launcher_words[0]) if situation.job.launcher_words else "no launcher"
+    where = f"for {situation.mpi.label} with {launcher}"
     return MismatchError(f"{knob.name}={value} cannot be set {where}", hint=hint)
 
 
@@ -201,10 +202,15 @@ def _sanitizer(situation: Situation) -> tuple[str, ...]:
 def line_without_program(job: Job) -> tuple[str, ...]:
     """Return the launch line without the program. Raises MismatchError if the program cannot be replaced."""
     if job.container is not None:
-        raise MismatchError(f"another program is not inside the container {job.container.image}")
+        raise MismatchError(
+            f"mpiric's own programs cannot run in the container {job.container.image}",
+            hint="give a program outside of the container, with the same launcher",
+        )
     if not job.launcher_words:
-        raise MismatchError("the launch line names no launcher")
+        raise MismatchError("the launch line has no launcher", hint="write for example mpirun -n 4 ./app")
     options = tuple(option for segment in job.segments for option in segment.options)
     if len(job.segments) > 1 or any(option.meaning is Meaning.PROGRAM_FILE for option in options):
-        raise MismatchError("the launch line has several programs")
+        raise MismatchError(
+            "the launch line has several programs", hint="give a launch line with one program"
+        )
     return (*job.prefix, *job.launcher_words, *(token for option in options for token in option.tokens))

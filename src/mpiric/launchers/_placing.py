@@ -18,7 +18,7 @@ def emit(plan: Plan, launcher: str) -> Emission:
     emitter = dialects()[launcher].emit if launcher in dialects() else None
     if emitter is None:
         raise MpiricError(
-            f"launcher {launcher!r} is unknown or cannot carry out a plan",
+            f"launcher {launcher!r} is unknown, or cannot place ranks as planned",
             hint=f"use one of {', '.join(placing_launchers())}",
         )
     return with_devices(plan, launcher, emitter(plan))

@@ -199,7 +199,7 @@ def _with_own(draft: Draft, name: str, value: str) -> str:
     if is_list and len({option.values for option in options}) > 1:
         raise MismatchError(
             f"the programs of the launch have different values of {name}, to which one more must be added",
-            hint="give all programs the same value on the launch line",
+            hint=f"set {name} to the same value for all programs of the launch line",
         )
     before = rank_value(draft, name)
     if before is None or not before[0]:

@@ -59,7 +59,8 @@ def translate(job: Job, target: Dialect, launcher_words: Words, *, crowded: bool
     variables = translated[0][1]
     if any(other_variables != variables for _, other_variables in translated):
         raise MismatchError(
-            f"the programs of the launch get different variables, which {target.name} does not support"
+            f"the programs of the launch get different variables, which {target.name} does not support",
+            hint="give all programs the same variables, or keep the launcher",
         )
     gathered = _gathered([segment for segment, _ in translated], target)
     segments = tuple(_allowed(target, segment, crowded=crowded) for segment in gathered)
@@ -314,6 +315,6 @@ def _by_ranks_per_node(target: Dialect, segment: Segment, nodes: str) -> Words |
 
 def _refusal(option: LaunchOption, target: Dialect, reason: str) -> MismatchError:
     return MismatchError(
-        f"'{' '.join(option.tokens)}' cannot be translated for {target.name}: {reason}",
+        f"'{' '.join(option.tokens)}' cannot be translated for {target.launcher_names[0]}: {reason}",
         hint="remove the option, or keep the launcher",
     )

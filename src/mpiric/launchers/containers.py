@@ -144,8 +144,8 @@ def _bind_charliecloud(arguments: Words, path: str, mode: str) -> tuple[Words, s
         if mount not in used or used[mount] == option:
             return () if mount in used else (option,), f"{mount}/{name}".rstrip("/")
     raise MismatchError(
-        "no directory of the image is free for a bind mount",
-        hint="leave two of /mnt/0 to /mnt/9 free for mpiric: for its library and for its output",
+        f"all of {_MOUNT_POINTS[0]} to {_MOUNT_POINTS[-1]} are used by bind mounts of the command",
+        hint="bind to other directories of the container, so that two of these are free for mpiric",
     )
 
 

@@ -123,7 +123,7 @@ def load_topology(host: Host, source: str) -> Topology:
     if not _exported(host, "core:1 pu:1", source):
         raise NotFoundError(
             "a synthetic topology needs libhwloc, which is not installed",
-            hint="sudo apt install libhwloc15, or mpiric mpi install openmpi",
+            hint="mpiric mpi install openmpi, load a module with hwloc, or install libhwloc15",
         )
     raise MpiricError(
         f"hwloc cannot parse the topology {source!r}",

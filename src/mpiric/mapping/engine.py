@@ -88,7 +88,11 @@ def run_engine(host: Host, problem: EngineProblem, settings: EngineSettings) -> 
         done = host.run([program, str(problem_file), str(order), *options], timeout_s=_LIMIT_S)
         if done.status != 0:
             why = (done.stderr.strip().splitlines() or [f"exit status {done.status}"])[-1]
-            raise MpiricError(f"the mapping engine failed: {why}", exit_code=ExitCode.INTERNAL)
+            raise MpiricError(
+                f"the search for an order failed: {why}",
+                hint="report this defect of mpiric, with the command",
+                exit_code=ExitCode.INTERNAL,
+            )
         answer: dict[str, Any] = json.loads(done.stdout)
         slots = np.array(order.read_bytes().split(), dtype=np.int64)
     return EngineAnswer(slots, answer["algorithm"], answer["proposals"], answer["seconds"])

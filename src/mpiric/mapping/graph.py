@@ -80,10 +80,15 @@ def parse_hierarchy(text: str) -> tuple[int, ...]:
     """Parse ``4:8:8``: 4 slots share the closest level, 8 of those groups the next, 8 of those the last."""
     numbers = text.split(":")
     if not all(re.fullmatch("[0-9]{1,9}", word) and int(word) > 0 for word in numbers) or len(numbers) > 16:
-        raise MpiricError(f"{text!r} is not a hierarchy", hint="--hierarchy 4:8:8, innermost level first")
+        raise MpiricError(
+            f"{text!r} is not a hierarchy", hint="for example --hierarchy 4:8:8, innermost level first"
+        )
     fan_outs = tuple(int(word) for word in numbers)
     if math.prod(fan_outs) > _MOST:
-        raise MpiricError(f"{text} are {math.prod(fan_outs)} slots", hint=f"up to {_MOST} can be mapped")
+        raise MpiricError(
+            f"{text} has too many slots: {math.prod(fan_outs)}; the limit is {_MOST}",
+            hint="describe a part of the machine",
+        )
     return fan_outs
 
 
@@ -92,16 +97,18 @@ def parse_distances(text: str, levels: int) -> tuple[float, ...]:
     try:
         distances = tuple(float(number) for number in text.split(":"))
     except ValueError:
-        raise MpiricError(f"{text!r} is not a list of distances", hint="--distances 1:10:100") from None
+        raise MpiricError(
+            f"{text!r} is not a list of distances", hint="for example --distances 1:10:100"
+        ) from None
     if len(distances) != levels:
         raise MpiricError(
-            f"{len(distances)} distances for a hierarchy of {levels} levels", hint="one for each level"
+            f"there are {len(distances)} distances for {levels} levels", hint="give one for each level"
         )
     if not all(0 <= distance < math.inf for distance in distances):
-        raise MpiricError("a distance is negative or infinite", hint="--distances 1:10:100")
+        raise MpiricError("a distance is negative or infinite", hint="for example --distances 1:10:100")
     if any(inner > outer for inner, outer in pairwise(distances)):
         raise MpiricError(
-            "an inner level has a larger distance than an outer one", hint="innermost level first"
+            "an inner level has a larger distance than an outer one", hint="write the innermost level first"
         )
     return distances
 

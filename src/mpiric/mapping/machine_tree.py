@@ -61,9 +61,9 @@ def with_fabric(spec: MachineSpec, text: str, name: str) -> MachineSpec:
         }
     except (ValueError, KeyError, TypeError, OverflowError) as error:
         raise MpiricError(
-            f"{name} is not output of mpiric fabric: {type(error).__name__}: {error}",
-            hint="mpiric fabric --json -- CMD > FILE",
-        ) from None
+            f"{name} is not the output of `mpiric fabric --json`",
+            hint="write it with: mpiric fabric --json -- CMD > FILE",
+        ) from error
     costs = {level: cost for kind, cost in pairs.items() for level in _MEASURED.get(kind, ())}
     for level, cost in costs.items():
         if not (0 <= cost.latency_us < math.inf and 0 < cost.bandwidth_mb_s < math.inf):
@@ -137,16 +137,19 @@ def _hosts(spec: MachineSpec) -> tuple[tuple[str, ...], tuple[int, ...]]:
     slots = spec.slots or ((places,) if places else ())
     if not slots:
         raise MpiricError(
-            "the number of ranks per node is missing", hint="--slots 8, or `slots:` in the machine file"
+            "the number of ranks per node is missing", hint="add --slots 8, or `slots: 8` to the machine file"
         )
     counts = slots * len(hosts) if len(slots) == 1 else slots
     if len(counts) != len(hosts):
-        hint = "a number for each node: --nodes 8,8,4"
-        raise MpiricError(f"{len(hosts)} nodes, and slots of {len(counts)}", hint=hint)
+        hint = "give a number for each node: --nodes 8,8,4"
+        raise MpiricError(f"there are {len(hosts)} nodes, and slots of {len(counts)}", hint=hint)
     if min(counts) < 1:
         raise MpiricError("a node has no slots", hint="leave it out")
     if sum(counts) > _MOST_SLOTS:
-        raise MpiricError(f"{sum(counts)} slots", hint=f"up to {_MOST_SLOTS} can be mapped")
+        raise MpiricError(
+            f"too many slots: {sum(counts)}; the limit is {_MOST_SLOTS}",
+            hint="describe a part of the machine",
+        )
     return tuple(hosts), tuple(counts)
 
 
@@ -159,7 +162,8 @@ def _positions(spec: MachineSpec, hosts: Sequence[str]) -> Numbers:
     if not numbers:
         if len(hosts) > network.nodes:
             raise MpiricError(
-                f"{len(hosts)} nodes, and the network has {network.nodes}", hint="describe a larger network"
+                f"there are {len(hosts)} nodes, and the network has {network.nodes}",
+                hint="describe a larger network",
             )
         return np.arange(len(hosts))
     missing = [host for host in hosts if host not in numbers]
@@ -238,7 +242,10 @@ def _matrix(
     if network is None or network.distance is None or levels != inner + 2 or outermost in spec.distances:
         return np.zeros((0, 0))
     if len(at) > _MOST_IN_MATRIX:
-        raise MpiricError(f"a torus of {len(at)} nodes", hint=f"up to {_MOST_IN_MATRIX} can be mapped")
+        raise MpiricError(
+            f"the torus has too many nodes: {len(at)}; the limit is {_MOST_IN_MATRIX}",
+            hint="describe a part of the network",
+        )
     sources, targets = np.repeat(at, len(at)), np.tile(at, len(at))
     hops = network.distance(sources, targets).reshape(len(at), len(at))
     return np.where(hops > 0, level_distance("", spec) + hops, 0.0)

@@ -71,6 +71,9 @@ def parse_machine_yaml(text: str, name: str) -> MachineSpec:
     )
 
 
+_HINT = "write for example `nodes: n[1-4]`, `slots: 8`, `inside: {numa: 4}`, `network: torus:2x2`"
+
+
 class _Reader:
     """Values of one file; errors name the key."""
 
@@ -78,7 +81,7 @@ class _Reader:
         self._name, self._loaded = name, loaded
 
     def _refuse(self, key: str, problem: str) -> NoReturn:
-        raise MpiricError(f"{self._name}: {key}: {problem}", hint="see docs/guides/rank-order.md")
+        raise MpiricError(f"{self._name}: {key}: {problem}", hint=_HINT)
 
     def table(self, key: str) -> dict[str, Any]:
         value = self._loaded.get(key, {})

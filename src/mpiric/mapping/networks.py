@@ -33,7 +33,8 @@ class GlobalLinks:
         links = self.first + self.groups**2
         if links > _MOST_LINKS:
             raise MpiricError(
-                f"the network has {links} links between switches", hint=f"up to {_MOST_LINKS} are supported"
+                f"the network has too many links between switches: {links}; the limit is {_MOST_LINKS}",
+                hint="describe a part of the network",
             )
 
     @property
@@ -97,7 +98,8 @@ def _torus(counts: tuple[int, ...]) -> RoutedNetwork:
     """
     if len(counts) > _MOST_DIMENSIONS:
         raise MpiricError(
-            f"a torus has {len(counts)} dimensions", hint=f"up to {_MOST_DIMENSIONS} are supported"
+            f"the torus has too many dimensions: {len(counts)}; the limit is {_MOST_DIMENSIONS}",
+            hint="join dimensions, or leave out dimensions of size 1",
         )
     extents = np.array(counts)
     strides = np.concatenate((np.cumprod(extents[::-1])[::-1][1:], [1]))
@@ -303,15 +305,16 @@ def parse_network(text: str) -> RoutedNetwork:
         raise MpiricError(f"unknown kind of network {kind!r}", hint=f"one of {', '.join(_KINDS)}")
     if routing not in ("", _ADAPTIVE) or (routing and kind == "torus"):
         raise MpiricError(
-            f"{text!r}: {routing!r} is not a routing of a {kind}", hint="dragonfly:4x8x9:adaptive"
+            f"{text!r}: {routing!r} is not a routing of a {kind}", hint="for example dragonfly:4x8x9:adaptive"
         )
     fields = numbers.split("x")
     if not all(re.fullmatch("[0-9]{1,7}", field) and int(field) > 0 for field in fields):
-        raise MpiricError(f"{text!r} does not describe a network", hint="--network torus:8x8x4")
+        raise MpiricError(f"{text!r} does not describe a network", hint="for example --network torus:8x8x4")
     counts = tuple(int(field) for field in fields)
     if math.prod(counts) > _MOST_NODES:
         raise MpiricError(
-            f"{text} has {math.prod(counts)} nodes", hint=f"up to {_MOST_NODES} can be described"
+            f"{text} has too many nodes: {math.prod(counts)}; the limit is {_MOST_NODES}",
+            hint="describe a part of the network",
         )
     network = _KINDS[kind](counts)
     return adaptive(network) if routing else network

@@ -17,10 +17,13 @@ def parse_extents(text: str) -> tuple[int, ...]:
     """Parse ``64x32x16``, slowest dimension first as in MPI's row-major Cartesian communicators."""
     fields = text.lower().split("x")
     if not all(re.fullmatch("[0-9]{1,9}", field) and int(field) > 0 for field in fields):
-        raise MpiricError(f"{text!r} is not a grid", hint="--grid 64x32x16")
+        raise MpiricError(f"{text!r} is not a grid", hint="for example --grid 64x32x16")
     extents = tuple(int(field) for field in fields)
     if math.prod(extents) > _MOST:
-        raise MpiricError(f"the grid has {math.prod(extents)} ranks", hint=f"up to {_MOST}")
+        raise MpiricError(
+            f"the grid has too many ranks: {math.prod(extents)}; the limit is {_MOST}",
+            hint="use a smaller grid",
+        )
     return extents
 
 

@@ -21,6 +21,9 @@ from mpiric.model.mapping import Numbers, RankGraph, Weights
 _INTEGER = b"0123456789+-"
 _REAL = _INTEGER + b".eE"
 _BLANK = b" \t\r\n\f\v"
+_SAVE = "write it with scipy.sparse.save_npz"
+_SQUARE = "write one row and one column for each rank"
+_TABLE = "write a square matrix, or three columns: SOURCE TARGET WEIGHT"
 _MOST_DIGITS = 18  # digits of integers that fit into 64 bits
 
 
@@ -94,20 +97,21 @@ def read_matrix_market(text: bytes, name: str) -> RankGraph:
     if not is_supported:
         raise MpiricError(
             f"{name}: not a MatrixMarket matrix of real numbers",
-            hint="it begins with '%%MatrixMarket matrix coordinate real general'",
+            hint="begin it with '%%MatrixMarket matrix coordinate real general'",
         )
     values = parse_numbers(text, name, integers=False).values.astype(np.float64)
     header_size = 3 if heading[2] == "coordinate" else 2
     dimensions = _integers(values[:header_size], name)
     if len(dimensions) < header_size or dimensions[0] != dimensions[1]:
-        raise MpiricError(f"{name}: not a square matrix", hint="one row and one column per rank")
+        raise MpiricError(f"{name}: not a square matrix", hint=_SQUARE)
     size = int(dimensions[0])
     if heading[2] == "array":
         return _dense(_array(values[2:], size, name, is_symmetric=heading[4] == "symmetric"), name)
     width = 2 if heading[3] == "pattern" else 3
     if len(values) != header_size + width * int(dimensions[2]):
         raise MpiricError(
-            f"{name}: the header announces {dimensions[2]} entries", hint="the file is cut short"
+            f"{name}: the header announces {dimensions[2]} entries",
+            hint="copy the file again: it is cut short",
         )
     entries = values[header_size:].reshape(-1, width)
     weights = entries[:, 2] if width == 3 else np.ones(len(entries))
@@ -128,12 +132,13 @@ def read_numpy(data: bytes, name: str) -> RankGraph:
             return _sparse(arrays, name)
         if len(arrays) != 1:
             raise MpiricError(
-                f"{name}: {len(arrays)} arrays", hint="one square array, or scipy.sparse.save_npz"
+                f"{name} has {len(arrays)} arrays, not one",
+                hint="write one square array, or a sparse one with scipy.sparse.save_npz",
             )
         return _dense(next(iter(arrays.values())), name)
     except _UNREADABLE as error:
         why = (str(error).splitlines() or [type(error).__name__])[0]
-        raise MpiricError(f"{name}: not a NumPy matrix: {why}", hint="scipy.sparse.save_npz") from None
+        raise MpiricError(f"{name}: not a NumPy matrix: {why}", hint=_SAVE) from None
 
 
 def _require_small(data: bytes, name: str) -> None:
@@ -146,7 +151,7 @@ def _require_small(data: bytes, name: str) -> None:
     if unpacked > _MOST_UNPACKED_BYTES:
         raise MpiricError(
             f"{name}: its arrays have {unpacked >> 20} MiB; the limit is {_MOST_UNPACKED_BYTES >> 20} MiB",
-            hint="save a sparse matrix: scipy.sparse.save_npz",
+            hint=_SAVE,
         )
 
 
@@ -155,13 +160,13 @@ def read_text_matrix(text: bytes, name: str) -> RankGraph:
     parsed = parse_numbers(text.replace(b",", b" "), name, integers=False, comment=b"#")
     values, widths = parsed.values.astype(np.float64), parsed.per_line[parsed.per_line > 0]
     if not len(widths) or (widths != widths[0]).any():
-        raise MpiricError(f"{name}: its lines differ in length", hint="a square matrix, or three columns")
+        raise MpiricError(f"{name}: its lines differ in length", hint=_TABLE)
     table = values.reshape(len(widths), int(widths[0]))
     if table.shape[0] == table.shape[1]:
         return _dense(table, name)
     if table.shape[1] != 3:
         rows, columns = table.shape
-        raise MpiricError(f"{name}: {rows} rows of {columns}", hint="a square matrix, or three columns")
+        raise MpiricError(f"{name} has {rows} lines of {columns} numbers", hint=_TABLE)
     sources, targets = _integers(table[:, 0], name), _integers(table[:, 1], name)
     return graph_of(int(max(sources.max(), targets.max())) + 1, sources, targets, table[:, 2])
 
@@ -171,7 +176,9 @@ def _array(
 ) -> npt.NDArray[np.float64]:
     expected = size * (size + 1) // 2 if is_symmetric else size * size
     if len(values) != expected:
-        raise MpiricError(f"{name}: {len(values)} values, not {expected}", hint="the file is cut short")
+        raise MpiricError(
+            f"{name}: {len(values)} values, not {expected}", hint="copy the file again: it is cut short"
+        )
     if not is_symmetric:
         square: npt.NDArray[np.float64] = values.reshape(size, size).T
         return square
@@ -183,7 +190,7 @@ def _array(
 
 def _dense(matrix: npt.NDArray[np.generic], name: str) -> RankGraph:
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.dtype.kind not in "iufb":
-        raise MpiricError(f"{name}: not a square matrix of numbers", hint="one row and one column per rank")
+        raise MpiricError(f"{name}: not a square matrix of numbers", hint=_SQUARE)
     sources, targets = np.nonzero(matrix)
     return graph_of(matrix.shape[0], sources, targets, matrix[sources, targets].astype(np.float64))
 
@@ -191,9 +198,7 @@ def _dense(matrix: npt.NDArray[np.generic], name: str) -> RankGraph:
 def _sparse(arrays: dict[str, npt.NDArray[np.generic]], name: str) -> RankGraph:
     rows, columns = _column(arrays["shape"], "iu", name).tolist()
     if rows != columns or rows < 1:
-        raise MpiricError(
-            f"{name}: {rows} rows and {columns} columns", hint="one row and one column per rank"
-        )
+        raise MpiricError(f"{name}: its matrix has {rows} rows and {columns} columns", hint=_SQUARE)
     weights = _column(arrays["data"], "iufb", name).astype(np.float64)
     if "row" in arrays:
         sources, targets = _column(arrays["row"], "iu", name), _column(arrays["col"], "iu", name)
@@ -201,19 +206,17 @@ def _sparse(arrays: dict[str, npt.NDArray[np.generic]], name: str) -> RankGraph:
         starts, targets = _column(arrays["indptr"], "iu", name), _column(arrays["indices"], "iu", name)
         fits = len(starts) == rows + 1 and starts[0] == 0 and starts[-1] == len(targets)
         if not fits or (starts[1:] < starts[:-1]).any():
-            raise MpiricError(f"{name}: its row pointers do not fit", hint="scipy.sparse.save_npz")
+            raise MpiricError(f"{name}: its indptr does not fit its shape and indices", hint=_SAVE)
         sources = np.repeat(np.arange(rows), np.diff(starts))
     if not len(sources) == len(targets) == len(weights):
-        raise MpiricError(f"{name}: its arrays differ in length", hint="scipy.sparse.save_npz")
+        raise MpiricError(f"{name}: its arrays differ in length", hint=_SAVE)
     return graph_of(rows, sources, targets, weights)
 
 
 def _column(values: npt.NDArray[np.generic], kinds: str, name: str) -> npt.NDArray[Any]:
     """Return one of the arrays of a sparse matrix; integers have 64 bits."""
     if values.ndim != 1 or values.dtype.kind not in kinds:
-        raise MpiricError(
-            f"{name}: its arrays are not one-dimensional arrays of numbers", hint="scipy.sparse.save_npz"
-        )
+        raise MpiricError(f"{name}: its arrays are not one-dimensional arrays of numbers", hint=_SAVE)
     return values.astype(np.int64) if values.dtype.kind in "iu" else values
 
 
@@ -234,13 +237,15 @@ def read_metis(text: bytes, name: str) -> RankGraph:
     head = values[: per_line[head_line]] if len(filled) else values
     if not 2 <= len(head) <= 4 or head[0] < 1:
         raise MpiricError(
-            f"{name}: its first line is not a header of a METIS graph", hint="VERTICES EDGES [FORMAT]"
+            f"{name}: its first line is not a header of a METIS graph",
+            hint="begin the file with the line VERTICES EDGES [FORMAT]",
         )
     size, counts = int(head[0]), per_line[head_line + 1 :]
     if size > MOST_RANKS or len(counts) < size or counts[size:].any():
         lines = int(np.flatnonzero(counts)[-1]) + 1 if counts.any() else 0
         raise MpiricError(
-            f"{name}: {size} vertices, but {lines} lines of neighbours", hint="one line per vertex"
+            f"{name}: {size} vertices, but {lines} lines of neighbours",
+            hint="write one line for each vertex, empty if it has no neighbours",
         )
     rows = _Rows(values[len(head) :], counts[:size], name, _format(head, name))
     graph = graph_of(size, rows.sources, rows.targets, rows.weights, rows.vertex_weights)
@@ -257,10 +262,12 @@ def _format(head: Numbers, name: str) -> str:
     """Return three digits: vertices have sizes, vertices have weights, edges have weights."""
     form = str(head[2]).zfill(3) if len(head) > 2 else "000"
     if len(form) != 3 or set(form) - set("01"):
-        raise MpiricError(f"{name}: format {form} is not known", hint="three digits, each 0 or 1")
+        raise MpiricError(f"{name}: format {form} is not known", hint="write three digits, each 0 or 1")
     weights = int(head[3]) if len(head) > 3 else 1
     if weights != 1 and form[1] == "1":
-        raise MpiricError(f"{name}: {weights} weights per vertex", hint="one weight is supported")
+        raise MpiricError(
+            f"{name}: too many weights per vertex: {weights}; the limit is 1", hint="keep one of the weights"
+        )
     return form
 
 
@@ -321,7 +328,7 @@ def read_graph(path: Path) -> RankGraph:
     """Read the traffic in a file. Raises MpiricError for other content."""
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
-        raise MpiricError(f"{path}: unknown suffix", hint=f"one of {', '.join(_READERS)}")
+        raise MpiricError(f"{path}: unknown suffix", hint=f"use one of {', '.join(_READERS)}")
     return reader(read_bounded(path, "graph or matrix", _MOST_BYTES, _HINT), str(path))
 
 
@@ -330,5 +337,7 @@ def read_numbers(path: Path) -> Weights:
     data = read_bounded(path, "list of numbers", _MOST_BYTES, _HINT)
     values = parse_numbers(data, str(path), integers=False, comment=b"#").values.astype(np.float64)
     if not len(values) or not np.isfinite(values).all() or values.min() < 0:
-        raise MpiricError(f"{path}: a number is missing, negative or infinite", hint="one line per rank")
+        raise MpiricError(
+            f"{path}: a number is missing, negative or infinite", hint="write one line per rank"
+        )
     return values

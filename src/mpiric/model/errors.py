@@ -10,8 +10,8 @@ from mpiric.model.dataclass import dataclass
 class ExitCode(IntEnum):
     """Exit codes of mpiric itself, each with its meaning.
 
-    Errors have the codes of sysexits.h, verdicts 79 to 99. Codes from 124 up belong to timeout(1), the shell
-    and container engines.
+    Errors have the codes of sysexits.h, failed checks 80 to 99. Codes from 124 up belong to timeout(1), the
+    shell and container engines.
     """
 
     meaning: str

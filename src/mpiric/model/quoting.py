@@ -197,7 +197,9 @@ def _single_line(text: str, where: str) -> str:
 
 def _refuse_nul(text: str, where: str) -> None:
     if "\0" in text:
-        raise MpiricError(f"{where} cannot hold a NUL character: {one_line(text)!r}")
+        raise MpiricError(
+            f"{where} cannot hold a NUL character: {one_line(text)!r}", hint="remove the character"
+        )
 
 
 def _refuse_bytes(text: str, where: str) -> None:

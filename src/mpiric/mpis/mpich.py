@@ -132,8 +132,8 @@ def _default_trees(defaults: Defaults) -> tuple[Tree, Tree]:
         return json.loads(generic), json.loads(ch4)
     except ValueError:
         raise MismatchError(
-            "this MPICH has no built-in decision trees that can be extended",
-            hint="4.0 and later, built with CH4, have them; use the policy with `mpiric run --policy`",
+            "this MPICH has no built-in table of collective algorithms that can be extended",
+            hint="use the policy with `mpiric run --policy FILE`, or MPICH 4.0 or later, built with CH4",
         ) from None
 
 

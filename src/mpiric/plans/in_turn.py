@@ -14,6 +14,9 @@ def in_turn(configurations: Iterable[Configuration], rounds: int) -> Plan[dict[C
         for configuration, values in objectives.items():
             trial = yield Run(configuration, Phase.HISTORY, pair=number)
             if trial.outcome is not Outcome.OK or trial.objective is None:
-                raise MpiricError(f"a run failed: {trial.configuration}: {trial.reason}")
+                raise MpiricError(
+                    f"a run failed: {trial.configuration}: {trial.reason}",
+                    hint="run the command by hand, and read its output",
+                )
             values.append(trial.objective)
     return objectives

@@ -1,5 +1,6 @@
 """Places in the program that call MPI."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
@@ -103,14 +104,22 @@ def _names(module: str, offsets: list[int], host: Host) -> dict[str, str]:
     return names
 
 
+# Operators whose names contain brackets.
+_OPERATOR = re.compile(r"operator(?:\(\)|->\*?|<=>|<<=?|>>=?|[<>]=?)")
+
+
 def short_name(function: str) -> str:
     """Name of a C++ function without return type, template arguments and parameters, which fill lines.
 
     ``void app::solve<app::Matrix<double> >(app::Matrix<double>&)`` is ``app::solve``.
     """
-    name, depth = "", 0
+    name, depth, operator_end = "", 0, 0
     for at, character in enumerate(function):
-        if character in "<(" and not name.endswith(("operator", "operator<")):
+        if not depth and (operator := _OPERATOR.match(function, at)):
+            operator_end = operator.end()
+        if at < operator_end:
+            name += character
+        elif character in "<(":
             if not depth and function.startswith("(anonymous namespace)", at):
                 name += "(anonymous)"
             depth += 1

@@ -380,11 +380,9 @@ class BatchScheduler(Scheduler):
         command = command or self.submitter
         if done.status == _NO_COMMAND or self.has_no_cluster(done):
             missing = "is not there" if done.status == _NO_COMMAND else "is not configured on this machine"
-            return NotFoundError(
-                f"{command} {missing}", hint=f"run this on a login node of a {self.title} cluster"
-            )
-        hint = "`mpiric script` writes a script that fits"
-        return MismatchError(f"{command} says: {self.refusal(done) or 'nothing'}", hint=hint)
+            return NotFoundError(f"{command} {missing}", hint=f"use a login node of a {self.title} cluster")
+        why = self.refusal(done) or f"exit status {done.status}"
+        return MismatchError(f"{command} failed: {why}", hint="correct its options (see `mpiric script`)")
 
     def no_server(self, patience: Patience) -> MpiricError:
         """Return the error for a server that does not answer."""

@@ -136,7 +136,7 @@ def language_of(shebang: str) -> Language:
     argv = shebang.removeprefix("#!").split()
     if not shebang.startswith("#!") or not argv or not argv[0].startswith("/"):
         raise MpiricError(
-            f"no script begins with {shebang!r}", hint="but with a line such as '#!/bin/bash -l'"
+            f"{shebang!r} is not the first line of a script", hint="write for example '#!/bin/bash -l'"
         )
     if argv[0].endswith("/env"):
         argv = [word for word in argv[1:] if not word.startswith("-") and "=" not in word]
@@ -175,9 +175,11 @@ def script_lines(
     options: ScriptOptions,
     launch: Sequence[str],
 ) -> tuple[ScriptLine, ...]:
-    """Return the script. Raises MpiricError without a time, or for shell lines in another language."""
+    """Return the script. Raises MpiricError for a malformed time, or for shell lines in another language."""
     if options.time and not fullmatch(scheduler.time_pattern, options.time, IGNORECASE):
-        raise MpiricError(f"{scheduler.title} reads no time in {options.time!r}", hint=scheduler.time_hint)
+        raise MpiricError(
+            f"{options.time!r} is not a time limit for {scheduler.title}", hint=scheduler.time_hint
+        )
     language = language_of(options.shebang)
     if options.setup and not language.takes_shell_lines:
         raise MpiricError(
@@ -303,10 +305,13 @@ def _variables(
 ReadText = Callable[[str], str | None]  # returns the content of a file, None if it cannot be read
 
 SYSTEM = "/etc/mpiric/site.toml"
-_HINT = "see docs/guides/schedulers.md"
 _TEXTS = ("shebang", "time", "account", "partition", "mpi")
 _LISTS = ("directives", "setup", "modules")
 _NODE = ("sockets", "cores_per_socket", "threads_per_core")
+_HINT = (
+    f"write a table [script] with {', '.join((*_TEXTS, *_LISTS))}, and a table [node] with {', '.join(_NODE)}"
+)
+_KINDS = {str: "a text", int: "a whole number", list: "a list", dict: "a table"}
 
 
 @dataclass(frozen=True)
@@ -367,7 +372,7 @@ def _shape(node: Mapping[str, Any], path: str) -> NodeShape | None:
         return None
     numbers = [_typed(node, key, int, path) or (1 if key == "threads_per_core" else 0) for key in _NODE]
     if min(numbers) < 1:
-        raise MpiricError(f"{path}: [node] needs {', '.join(_NODE[:2])}, each at least 1")
+        raise MpiricError(f"{path}: [node] needs {', '.join(_NODE[:2])}, each at least 1", hint=_HINT)
     return NodeShape(*numbers)
 
 
@@ -379,7 +384,7 @@ def _table(data: Mapping[str, Any], key: str, path: str) -> Mapping[str, Any]:
 def _typed(data: Mapping[str, Any], key: str, kind: type, path: str) -> Any:
     value = data.get(key)
     if value is not None and not isinstance(value, kind):
-        raise MpiricError(f"{path}: {key} must be a {kind.__name__}, not {value!r}")
+        raise MpiricError(f"{path}: {key} must be {_KINDS[kind]}, not {value!r}", hint=_HINT)
     return value
 
 

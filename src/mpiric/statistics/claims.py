@@ -48,8 +48,8 @@ class StoppingRule:
     def __post_init__(self) -> None:
         if not 0.5 <= self.confidence < 1 or not 0 <= self.minimum_effect < 1:
             raise MpiricError(
-                "confidence must be between 0.5 and 1, the minimum effect between 0 and 1",
-                hint="the usual values are 0.99 and 0.01",
+                "--confidence must be at least 0.5 and below 1, --minimum-effect at least 0 and below 1",
+                hint="use the default values, 0.99 and 1%",
             )
         if not 1 <= self.min_pairs <= self.max_pairs:
             raise MpiricError("a proof needs 1 ≤ min_pairs ≤ max_pairs")

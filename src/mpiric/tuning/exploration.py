@@ -94,7 +94,8 @@ def read_ledger(events: TuneEvents) -> Ledger:
     version = events.meta.get("ledger", VERSION)
     if not isinstance(version, int) or version > VERSION:
         raise MpiricError(
-            f"the ledger is of version {version}, this mpiric reads {VERSION}", hint="update mpiric"
+            f"the results of `mpiric run --explore` have version {version}, this mpiric reads {VERSION}",
+            hint="update mpiric",
         )
     alone = events.meta.get("on_rank_0_alone") is True
     pair = read_mark_option(str(events.meta.get("mark", "")), on_rank_0_alone=alone)

@@ -209,7 +209,10 @@ def parse_mark(text: str) -> NamedMark:
         try:
             re.compile(pattern)
         except re.error as error:
-            raise MpiricError(f"--mark: {pattern!r} is not a regular expression: {error}") from error
+            raise MpiricError(
+                f"--mark: {pattern!r} is not a regular expression: {error}",
+                hint="put a backslash before characters such as ( [ * + ? . to match them",
+            ) from error
         return NamedMark(text, MarkKey(STDOUT, pattern, 0, 0))
     calls = _NUMBERS.search(text)
     numbers = (int(calls[1]), int(calls[2])) if calls else None

@@ -37,13 +37,18 @@ def parse_objective(text: str, *, maximise: bool = False) -> Objective:
         try:
             re.compile(argument)
         except re.error as error:
-            raise MpiricError(f"--objective: {argument!r} is not a regular expression: {error}") from error
+            raise MpiricError(
+                f"--objective: {argument!r} is not a regular expression: {error}",
+                hint="put a backslash before characters such as ( [ * + ? . to match them",
+            ) from error
         return Objective(text, pattern=argument, maximise=maximise)
     if kind == "command" and argument.strip():
         return Objective(text, command=argument, maximise=maximise)
     if text in TIMES:
         if maximise:
-            raise MpiricError(f"--maximise cannot be combined with the objective {text}")
+            raise MpiricError(
+                f"--maximise cannot be combined with the objective {text}", hint="leave --maximise out"
+            )
         return Objective(text)
     raise MpiricError(
         f"unknown objective {text!r}",
@@ -73,7 +78,9 @@ def value_of(objective: Objective, time_s: float, cores: int, stdout: Path, plac
     else:
         return time_s * cores / 3600.0 if objective.text == "core-hours" else time_s
     if value <= 0:
-        raise MpiricError(f"the objective came out as {value:g}; ratios need a number above 0")
+        raise MpiricError(
+            f"the objective is {value:g}, and must be above 0", hint="choose another number with --objective"
+        )
     return 1.0 / value if objective.maximise else value
 
 
@@ -104,17 +111,21 @@ def _value_of_command(command: str, stdout: Path, place: Place) -> float:
         )
     except CommandLate:
         raise MpiricError(
-            f"the objective's command {sh_word(command)} did not end in {_COMMAND_LIMIT_S} s"
+            f"the objective's command {sh_word(command)} did not end in {_COMMAND_LIMIT_S} s",
+            hint="use a quicker command",
         ) from None
     if done.returncode != 0:
-        raise MpiricError(f"the objective's command {sh_word(command)} ended with status {done.returncode}")
+        raise MpiricError(
+            f"the objective's command {sh_word(command)} ended with status {done.returncode}",
+            hint="try it in the directory of the program, with $MPIRIC_STDOUT as a file with its output",
+        )
     return _number(done.stdout, f"the objective's command {sh_word(command)} printed no number")
 
 
 def _number(text: str, error: str) -> float:
     numbers = re.findall(_NUMBER, text)
     if not numbers:
-        raise MpiricError(error)
+        raise MpiricError(error, hint="compare --objective with the output of the program")
     return float(numbers[-1].lower().replace("d", "e"))
 
 

@@ -37,7 +37,7 @@ _MOST_KEYS = 100_000
 _MOST_CANDIDATES = 1000
 _LARGEST = 10**18 - 1
 _MAKER = "`mpiric run --policy-out FILE` and `mpiric sweep` write policies"
-_HINT = "it was edited or damaged; correct it by spec/formats/policy.md, or write it again"
+_HINT = "it was edited or damaged; restore it, or write it again with the command that made it"
 
 
 def read_learned(path: Path) -> LearnedPolicy:

@@ -31,7 +31,10 @@ def merge(policies: Sequence[LearnedPolicy]) -> LearnedPolicy:
     candidates that all of them tried. The confidence is the lowest one.
     """
     if not policies:
-        raise MpiricError("a merge needs at least one policy")
+        raise MpiricError(
+            "a merge needs at least one policy",
+            hint="name files of `mpiric run --policy-out` or `mpiric sweep`",
+        )
     first = policies[0]
     for other in policies[1:]:
         if (other.implementation, _major(other.version)) != (first.implementation, _major(first.version)):

@@ -43,7 +43,7 @@ MOST_INPUTS = 64
 _LONGEST_WHY = 500
 _CHECK_LINES = re.compile(rb"^whole_check(_why)? *=.*\n", re.MULTILINE)
 _FIRST_TABLE = re.compile(rb"^\[", re.MULTILINE)
-_HINT = "it was edited or damaged; tune again, or correct it (see spec/formats/recipe.md)"
+_HINT = "it was edited or damaged; restore it, or tune again"
 
 Check = Callable[[str, str], str]  # (knob, value) → why it cannot be used here, "" if it can
 

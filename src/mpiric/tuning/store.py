@@ -273,7 +273,9 @@ class Store:
             return free[-1]
         running = next((tune.running for tune in of_job if tune.running), "")
         if running:
-            raise MpiricError(f"the tune of this command is still running ({running})")
+            raise MpiricError(
+                f"the tune of this command is still running ({running})", hint="wait for it, or end it"
+            )
         raise NotFoundError(
             f"no interrupted or undecided tune of this command in {self.root}",
             hint="start one without --resume, or name its store with --store DIR",

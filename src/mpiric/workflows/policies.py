@@ -87,8 +87,10 @@ def check_writable(path: Path) -> None:
         raise NoRoomError(
             f"cannot write {path}: the directory {directory} does not exist", hint="name another file"
         )
-    if is_directory(path) or not os.access(directory, os.W_OK | os.X_OK):
-        raise NoRoomError(f"cannot write {path}", hint="name another file")
+    if is_directory(path):
+        raise NoRoomError(f"cannot write {path}: it is a directory", hint="name a file in it")
+    if not os.access(directory, os.W_OK | os.X_OK):
+        raise NoRoomError(f"cannot write {path}: no permission in {directory}", hint="name another file")
 
 
 def learned_file(directory: Path) -> Path:
@@ -165,7 +167,7 @@ def check_free(directory: Path) -> None:
     patterns = (FLAT, SHELL, *mpis.export_files())
     for path in [] if is_export else [path for pattern in patterns for path in directory.glob(pattern)]:
         raise MpiricError(
-            f"{path} has the name of a file that mpiric exports, and is not part of an earlier export",
+            f"{path} exists, and mpiric did not write it; it would be overwritten",
             hint="name another directory, or move that file",
         )
 
@@ -330,15 +332,3 @@ def with_policy(
 def strictly(policy: str) -> dict[str, str]:
     """Return the settings that make ranks apply a flat policy unconditionally, to measure it."""
     return {SWITCH: "policy", "MPIRIC_POLICY": policy, "MPIRIC_REPROVE": "0"}
-
-
-def parse_share(text: str) -> str:
-    """Parse ``1%`` or ``0.01`` → ``0.01``. Raises MpiricError unless it is between 0 and 1."""
-    percent = text.endswith("%")
-    try:
-        share = float(text.removesuffix("%")) / (100 if percent else 1)
-    except ValueError:
-        share = -1.0
-    if not 0 < share <= 1:
-        raise MpiricError(f"{text!r} is not a share such as 1%", hint="for example 1%")
-    return f"{share:.6g}"

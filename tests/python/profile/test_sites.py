@@ -105,6 +105,10 @@ def test_a_missing_program_leaves_places_unresolved():
         ("LAMMPS_NS::CommBrick::forward_comm(int)", "LAMMPS_NS::CommBrick::forward_comm"),
         ("app::(anonymous namespace)::step(int)", "app::(anonymous)::step"),
         ("std::ostream& app::operator<<(std::ostream&, app::X const&)", "app::operator<<"),
+        ("bool A::operator<(A const&)", "A::operator<"),
+        ("bool A::operator< <int>(B<int> const&)", "A::operator<"),
+        ("A::operator()(int) const", "A::operator()"),
+        ("B<int>* A::operator->()", "A::operator->"),
     ],
 )
 def test_names_of_functions_are_short(function, short):

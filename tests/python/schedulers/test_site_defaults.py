@@ -52,7 +52,7 @@ def test_a_missing_named_file_is_an_error():
     [
         ("[script", "is not TOML"),
         ("[script]\nacount = 'x'", "'acount' is not known"),
-        ("[script]\naccount = 3", "account must be a str"),
+        ("[script]\naccount = 3", "account must be a text"),
         ("[node]\nsockets = 2", "cores_per_socket"),
     ],
 )

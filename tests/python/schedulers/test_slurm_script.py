@@ -70,7 +70,7 @@ def test_every_form_of_a_time_is_taken(time):
 
 @pytest.mark.parametrize("time", ["foo", "2h", "1:2:3:4", "-1", "1-", "30 --wrap=x"])
 def test_times_that_slurm_cannot_parse_are_an_error(time):
-    with pytest.raises(MpiricError, match="reads no time"):
+    with pytest.raises(MpiricError, match="is not a time limit"):
         written(LayoutRequest(), time=time)
 
 

@@ -92,7 +92,7 @@ def _pip_error(requirement: str, output: str) -> MpiricError:
     if "No module named pip" in output:
         return NotFoundError(
             f"{sys.executable} has no pip, which brings {requirement}",
-            hint=f"run '{sys.executable} -m ensurepip', or 'apt install python3-pip python3-venv' on Debian",
+            hint=f"run '{sys.executable} -m ensurepip', or load a module with Python and pip",
         )
     if "No space left on device" in output or "Disk quota exceeded" in output:
         return NoRoomError(f"no room on the disk for {requirement}", hint="free some, or set MPIRIC_MPI_HOME")
@@ -154,7 +154,10 @@ def _unpack_member(
         or not target.is_relative_to(prefix)
         or not target.resolve().is_relative_to(prefix.resolve())
     ):
-        raise MpiricError(f"the wheel wants to write outside of its prefix: {entry.path}")
+        raise MpiricError(
+            f"the package has a file outside of its prefix: {entry.path}",
+            hint="take it from https://pypi.org: see PIP_INDEX_URL and PIP_FIND_LINKS",
+        )
     if entry.hash_ is None or entry.hash_.name != "sha256":
         raise ValueError(f"RECORD has no SHA-256 of {entry.path}")
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -109,7 +109,11 @@ def refused(answer: Mapping[str, Any]) -> Execution:
             hint="make room there, or name another directory with --store",
         )
     if answer["what"] == "directory":
-        raise MpiricError(f"the working directory is gone: {answer['refused']}", exit_code=ExitCode.NOT_FOUND)
+        raise MpiricError(
+            f"the working directory is gone: {answer['refused']}",
+            hint="change to an existing directory, and start again",
+            exit_code=ExitCode.NOT_FOUND,
+        )
     return Execution(Outcome.REFUSED, 0.0, 127, f"could not be started: {answer['refused']}")
 
 

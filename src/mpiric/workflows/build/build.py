@@ -190,7 +190,8 @@ def check_answers(request: BuildRequest, built: Sequence[Attempt], programs: Bui
             attempt.sentence = failed.reason
     if not programs.baseline:
         raise ProgramFailedError(
-            f"'{request.run}' fails as {built[0].label} built it, and as all others did: {built[0].sentence}"
+            f"'{request.run}' fails with every build, {built[0].label} first: {built[0].sentence}",
+            hint="build and run it by hand in a copy of the directory",
         )
 
 
@@ -238,7 +239,9 @@ def try_all(
     if request.feedback and not request.run:
         raise MpiricError("--feedback needs a run", hint="add --run COMMAND")
     if not candidates(path):
-        raise NotFoundError("no compiler that mpiric knows is on PATH", hint="apt-get install gcc")
+        raise NotFoundError(
+            "no compiler that mpiric knows is on PATH", hint="load a module with a compiler, or install gcc"
+        )
     mpis: Sequence[MpiLibrary | None] = (
         [m for m in find_mpis(host) if m.compilers] if request.try_mpis else [None]
     )

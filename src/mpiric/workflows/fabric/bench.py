@@ -70,7 +70,7 @@ def _probe_run(
     job, mpi = situation.job, situation.mpi
     if job.container is not None:
         raise MpiricError(
-            f"the probe is not inside the container {job.container.image}",
+            f"mpiric's measuring program cannot run in the container {job.container.image}",
             hint="give a program outside of containers, under the same launcher and MPI library",
         )
     program = native_part("probe-mpi", mpi.abi_families[0])

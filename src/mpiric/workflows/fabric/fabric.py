@@ -32,6 +32,7 @@ from mpiric.workflows.trials.users_lab import users_lab
 
 _IN_USE = {"netmod ucx": "ucx", "netmod ofi": "ofi", "pml ob1": "own", "pml ucx": "ucx", "mtl ofi": "ofi"}
 _HINT = "keep one: mpiric fabric --keep 6 --json -- CMD > FILE"
+_SMALL_PROGRAM = "try the launcher with a small MPI program: mpiric mpi list --check"
 
 
 def network_routes(situation: Situation, report: TransportReport) -> tuple[Configuration, ...]:
@@ -119,7 +120,7 @@ def _examined(
     report, situation = yield from run_command(situation, limit_s)
     default, of_probe = yield from probe_route(Configuration(), situation, host, reports=True)
     if default.refused:
-        raise MpiricError(f"messages cannot be measured: {default.refused}")
+        raise MpiricError(f"messages cannot be measured: {default.refused}", hint=_SMALL_PROGRAM)
     report = report.completed_by(of_probe)
     situation = replace(situation, nodes=len(set(default.probes[0].hosts)) or situation.nodes)
     routes, reports = yield from _measure_routes(situation, host, report, default, say)
@@ -237,7 +238,7 @@ def against_fabric(
             say(f"measuring again, {number + 1} of {runs}")
             route, _ = drive(probe_route(Configuration(), situation, host), lab.measure)
             if route.refused:
-                raise MpiricError(f"messages cannot be measured: {route.refused}")
+                raise MpiricError(f"messages cannot be measured: {route.refused}", hint=_SMALL_PROGRAM)
             probes += route.probes
     now = fabric_baseline(probes)
     return {c: compare_days(then[c], now[c], confidence, minimum_effect) for c in then if c in now}
@@ -250,7 +251,7 @@ def _read(path: Path) -> dict[PairClass, tuple[float, ...]]:
             PairClass(name): tuple(float(value) for value in values) for name, values in stored.items()
         }
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
-        raise MpiricError(f"{path} is not a baseline of `mpiric fabric`: {error!r}", hint=_HINT) from None
+        raise MpiricError(f"{path} is not a baseline of `mpiric fabric`", hint=_HINT) from error
     if not baseline or any(not 0 < value < inf for values in baseline.values() for value in values):
         raise MpiricError(f"{path} holds no times", hint="keep one: mpiric fabric --keep 6 --json -- CMD")
     return baseline

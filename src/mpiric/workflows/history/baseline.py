@@ -82,7 +82,10 @@ def baseline_of(request: AgainstRequest, job: str) -> Baseline:
     if path.suffix == ".toml" or exists(path):
         recipe = read_recipe(path, check_value)
         if recipe.evidence is None:
-            raise MpiricError(f"the recipe {path} has no recorded runs to compare with")
+            raise MpiricError(
+                f"the recipe {path} has no recorded runs to compare with",
+                hint="name a recipe that `mpiric tune` saved, or a date",
+            )
         original, tuned = recipe.evidence.ended
         log = read_log(path.parent / EVENTS)
         name = f"{path} ({recipe.created[:10]})"
@@ -167,7 +170,7 @@ def _of_saved_steps(name: str, recipe: Recipe, original: Sequence[float], tuned:
     if not all(paces):
         raise MpiricError(
             f"{name} was proved by another objective than time, and has no times of single runs",
-            hint="name the recipe in the directory of its tune, or a date",
+            hint="name the recipe in the directory of its tune (`mpiric history` lists them), or a date",
         )
     last_s = marks.start_s[0] + marks.pair.last * marks.per_mark_s[0]
     return Baseline(name, recipe.configuration, paces[1], paces[0], "wall", BaselineMarks(marks.pair, last_s))

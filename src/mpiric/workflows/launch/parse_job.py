@@ -252,7 +252,7 @@ def mpi_of_program(parsed: ParsedJob, host: Host) -> MpiLibrary:
     if mpi is None:
         raise NotFoundError(
             f"which MPI library {parsed.job.program[0]} uses only shows when it runs",
-            hint="a recipe of `mpiric tune` for this command knows it",
+            hint="run `mpiric tune -- CMD` once, or name the library with --mpi",
         )
     return mpi
 
@@ -296,12 +296,12 @@ def _with_stand_in(mpi: MpiLibrary, job: Job, host: Host) -> MpiLibrary:
     stand_in, library = preloaded_stand_in(launchers.given_to_ranks(job, "LD_PRELOAD"))
     if stand_in and not host.is_file(library):
         where = (
-            f"{library}, which is not here"
+            f"{library}, which does not exist"
             if library
-            else "no library: the file `library` is missing in its directory"
+            else "the file `library` in its directory, which does not exist"
         )
         raise NotFoundError(
-            f"the stand-in {stand_in} leads to {where}",
+            f"the stand-in {stand_in} needs {where}",
             hint="mpiric mpi stand-in writes one for a library of this machine",
         )
     is_its_own = library and host.real_path(library) == host.real_path(mpi.library)

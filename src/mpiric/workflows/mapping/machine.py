@@ -97,7 +97,8 @@ def require_slot_each(what: str, ranks: int, machine: MachineSlots) -> None:
     """Raise MpiricError unless the machine has exactly one slot per rank of a record."""
     if machine.tree.slots != ranks:
         raise MpiricError(
-            f"{what} has {ranks} ranks, and there are {machine.tree.slots} slots", hint="each rank takes one"
+            f"{what} has {ranks} ranks, and the machine has {machine.tree.slots} slots",
+            hint="describe a machine with a slot for each rank",
         )
 
 
@@ -122,7 +123,9 @@ def _even(ranks: int, spec: MachineSpec) -> tuple[int, ...]:
     if spec.inside or not nodes:
         return ()
     if ranks % nodes:
-        raise MpiricError(f"{ranks} ranks on {nodes} nodes", hint="give the slots of a node with --slots")
+        raise MpiricError(
+            f"{ranks} ranks cannot be divided by {nodes} nodes", hint="give the slots of a node with --slots"
+        )
     return (ranks // nodes,)
 
 

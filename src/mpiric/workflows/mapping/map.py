@@ -59,9 +59,7 @@ def map_ranks(request: MapRequest, host: Host) -> Mapped:
     with np.errstate(over="ignore"):
         before = order_cost(request, slots_before)
     if not math.isfinite(before.hop_bytes):
-        raise MpiricError(
-            "weights times distances are more than a number can hold", hint="scale the weights or --distances"
-        )
+        raise MpiricError("weights × distances overflow", hint="use smaller weights, or smaller --distances")
     answer = run_engine(host, _problem(request, slots_before, capacity), settings)
     slots = answer.slots
     if len(slots) != graph.size or slots.min() < 0 or slots.max() >= tree.slots:
@@ -114,12 +112,13 @@ def _problem(request: MapRequest, slots_before: Numbers, capacity: int) -> Engin
         return EngineProblem(task.graph, task.tree, slots_before, routes)
     if capacity:
         raise MpiricError(
-            "a shared resource can be spread with one rank a slot only",
-            hint="a machine with a slot for each rank",
+            "--spread needs a slot for each rank",
+            hint="describe a machine with as many slots as ranks",
         )
     if len(request.uses) != request.graph.size:
         raise MpiricError(
-            f"{request.graph.size} ranks, and the use of {len(request.uses)}", hint="a number for each rank"
+            f"--spread has {len(request.uses)} numbers for {request.graph.size} ranks",
+            hint="write a number for each rank",
         )
     return EngineProblem(
         task.graph, task.tree, slots_before, routes, SharedUse(task.tree.node_level, request.uses)

@@ -81,7 +81,7 @@ def with_order(situation: Situation, slots: Sequence[int], name: str, store: Pat
     choice = RankOrderChoice(name, str(path.absolute()), 1.0, 1.0)
     ordered = with_orders(situation, RankOrders((choice,)), host)
     if not ordered.rank_orders.choices:
-        raise NoRuntimeError(ordered.rank_orders.why_not, hint="leave the order of ranks out")
+        raise NoRuntimeError(ordered.rank_orders.why_not, hint="leave --rank-order out")
     return ordered
 
 
@@ -103,7 +103,10 @@ def read_order(path: Path) -> tuple[int, ...]:
     for number, line in enumerate(text.splitlines(), 1):
         word = line.partition("#")[0].strip()
         if word and not (word.isascii() and word.isdigit() and len(word) < 12):
-            raise MpiricError(f"{path}: line {number}: {word[:40]!r} is not a slot number")
+            raise MpiricError(
+                f"{path}: line {number}: {word[:40]!r} is not a slot number",
+                hint="write one number on each line, as `mpiric map --out FILE` does",
+            )
         slots += [int(word)] if word else []
     return tuple(slots)
 

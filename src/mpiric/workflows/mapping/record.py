@@ -44,7 +44,7 @@ def traffic_of(record: Record, name: str) -> RecordedTraffic:
     """
     if record.missing:
         raise MpiricError(
-            f"{name} lacks {len(record.missing)} of {record.world_size} ranks, rank {record.missing[0]}",
+            f"{name} lacks {len(record.missing)} of {record.world_size} ranks, such as {record.missing[0]}",
             hint="record a run that ends: an order needs the traffic of all ranks",
         )
     names, node_of = nodes_of(record)

@@ -39,7 +39,7 @@ def entry_of(job: Job, host: Host) -> PackEntry:
     if job.container is not None:
         raise MismatchError(
             f"{job.container.argv[0]} runs the program out of an image already",
-            hint="an image is carried as it is; pack what runs outside of one",
+            hint="copy the image file itself to the other site",
         )
     programs = {segment.program[0] for segment in job.segments}
     if len(programs) > 1:

@@ -263,8 +263,8 @@ def explain_missing_record(error: MpiricError, parsed: ParsedJob, host: Host) ->
     if elf is None or elf.interpreter:
         return error
     return NotFoundError(
-        f"{error.message}: {path} is linked statically, so that the runtime cannot be loaded into its ranks",
-        hint="link it to shared libraries, at least to a shared MPI library",
+        f"{error.message}: {path} is linked statically, so that mpiric's recording library cannot be loaded",
+        hint="link it to a shared MPI library; `mpiric tune` and `mpiric place --verify` work without that",
     )
 
 

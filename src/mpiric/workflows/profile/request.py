@@ -83,7 +83,7 @@ def lock_emptied(directory: Path) -> Lock:
     for path, pattern in earlier:
         if not _is_of_record(path, pattern):
             raise MpiricError(
-                f"{path} has the name of a file of `mpiric profile`, which did not write it",
+                f"{path} exists, and mpiric did not write it; it would be overwritten",
                 hint="name another directory with -o, or move that file",
             )
     lock = Lock.take(directory / _LOCK)

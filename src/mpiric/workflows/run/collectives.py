@@ -94,7 +94,7 @@ def with_collectives(
         )
     if not tuner.library:
         raise NotFoundError(
-            f"this installation has no runtime that tunes collectives of {situation.mpi.label}",
+            f"this installation of mpiric cannot tune the collectives of {situation.mpi.label}",
             hint="remove the options for collectives, such as --policy",
         )
     if unknown := sorted(set(request.learn_only) - COLLECTIVES):

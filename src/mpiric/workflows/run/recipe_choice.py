@@ -154,7 +154,7 @@ def named_recipe(
         )
     if recipe.whole is not None and recipe.whole.verdict is WholeVerdict.DIFFERS:
         raise MismatchError(
-            f"the recipe {path} is not applied, since its whole run differs: {recipe.whole.why}",
+            f"the recipe {path} is not applied: a complete run gave other results: {recipe.whole.why}",
             hint="tune again, or compare whole runs with `mpiric tune --finish -- CMD`",
         )
     return recipe, str(path), [*_applied(path, recipe), *_warnings(mismatches)]

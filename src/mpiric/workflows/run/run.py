@@ -126,13 +126,16 @@ def _with_settings(
     sentences += more
     values = {**collectives, **order, **request.values, **_mpi_label(request, situation)}
     if values.get("mpi") == "image" and situation.job.container is None:
-        raise MpiricError("--mpi image needs a command that starts a container image")
+        raise MpiricError(
+            "--mpi image needs a command that starts a container image",
+            hint="name an MPI library: mpiric mpi list",
+        )
     if "mpi" in values and values["mpi"] in (situation.mpi_in_force, "image"):
         sentences += _unseen_library(values.pop("mpi"), situation, host)  # it is in use already
     for knob, value in values.items():
         configuration = configuration.with_value(knob, value)
     if problems := knobs.check_configuration(values):
-        raise MpiricError(problems[0], hint="see docs/reference/knobs.md, or `mpiric tune --dry-run -- CMD`")
+        raise MpiricError(problems[0], hint="`mpiric tune --dry-run -- CMD` shows the values")
     configuration, left_out = settable(configuration, situation)
     sentences += [*left_out, *file_warnings(configuration, situation, host)]
     sentences += [f"applied: {configuration}"] if recipe is None and configuration else []

@@ -40,7 +40,10 @@ def check_job(request: ScaleRequest, job: Job) -> None:
             hint="mpiric scale -- mpirun -n 4 ./app",
         )
     if job.is_of_several_programs or len(job.segments) > 1:
-        raise MpiricError("the number of ranks of a launch with several programs cannot be varied")
+        raise MpiricError(
+            "the number of ranks of a launch with several programs cannot be varied",
+            hint="give a launch line with one program",
+        )
     has_placeholder = any(name in word for word in request.argv for name in PLACEHOLDERS)
     if request.weak and not has_placeholder:
         raise MpiricError("--weak needs {ranks}, {nodes} or {threads} in the command", hint=_HINT)

@@ -59,11 +59,11 @@ def write_submission(request: SubmitRequest, scheduler: BatchScheduler, host: Ho
     if reason := exists(request.directory) and why_open_to_others(request.directory):
         raise MismatchError(
             f"{request.directory} cannot hold the files of a job: {reason}",
-            hint=f"name another directory, or forbid it: chmod go-w {sh_word(str(request.directory))}",
+            hint=f"name another directory, or protect it: chmod go-w {sh_word(str(request.directory))}",
         )
     if foreign := _foreign_file(request.directory):
         raise MismatchError(
-            f"{foreign} has the name of a file of a job, and no job of mpiric wrote it",
+            f"{foreign} exists, and mpiric did not write it; it would be overwritten",
             hint="name another directory, or move that file",
         )
     site = read_site_defaults(request.environment, None, host.read_text).options

@@ -30,7 +30,7 @@ def make_directory(directory: Path, hint: str = "name another --out") -> None:
     except OSError as error:
         raise NoRoomError(f"cannot make {directory}: {error.strerror}", hint=hint) from error
     if not os.access(directory, os.W_OK | os.X_OK):
-        raise NoRoomError(f"cannot write into {directory}", hint=hint)
+        raise NoRoomError(f"cannot write into {directory}: no permission", hint=hint)
 
 
 def keep_options(directory: Path, arguments: Sequence[str]) -> None:
@@ -75,7 +75,7 @@ def check_free(directory: Path) -> None:
 
 def _not_ours(path: Path) -> MpiricError:
     return MpiricError(
-        f"{path} has the name of a file of `mpiric sweep`, but no sweep of yours wrote it",
+        f"{path} exists, and no sweep of yours wrote it; it would be overwritten",
         hint="name another --out",
     )
 
@@ -130,7 +130,7 @@ class Log:
         try:
             if parse_json(first) != head:
                 raise MismatchError(
-                    f"{self._path} belongs to another sweep ({first[:200]})", hint="name another --out"
+                    f"{self._path} belongs to another sweep", hint="name another --out, or repeat its options"
                 )
             for row in rows:
                 entry = _renamed(parse_json(row))
@@ -145,9 +145,7 @@ class Log:
                     point = SweepPoint(subject, entry["size"], times.name)
                     self._take(point, times, fresh=bool(entry.get("fresh")))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise MpiricError(
-                f"{self._path} is damaged: {error}", hint="start again without --resume"
-            ) from error
+            raise MpiricError(f"{self._path} is damaged", hint="start again without --resume") from error
 
     def add(self, point: SweepPoint, times: Measured, *, fresh: bool = False) -> None:
         """Record the times of a point, or its confirmation, unless its candidate is excluded."""

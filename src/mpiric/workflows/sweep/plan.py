@@ -157,8 +157,7 @@ def _planned(
     if not candidates:
         raise MpiricError(
             "no collective with a choice of algorithms can be measured",
-            hint=f"check that the launch line has 2 ranks or more, that a record has collectives on as many "
-            f"ranks, and that {mpi.label} offers several algorithms for them",
+            hint=f"start at least 2 ranks, name other --collectives, or another library than {mpi.label}",
         )
     choices = {subject: sizes[subject] for subject in candidates}
     return SweepPlan(request, replace(situation, nodes=len(set(nodes))), nodes, choices, candidates)

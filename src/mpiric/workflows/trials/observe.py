@@ -40,8 +40,8 @@ _WITHOUT_MPI = "the program makes no MPI call: only settings that need none are 
 _LATER_LOOKS = 3.0, 6.0
 _LONG_S = 120.0  # a program that takes longer is looked at twice, not three times
 _MORE_TIME = (
-    "a larger --budget (a proof takes some twenty runs), a smaller input, --mark for a call of each step, "
-    "or --to-the-end, which stops no run"
+    "give a larger --budget (a proof takes some twenty runs) or a smaller input, name a call of each step "
+    "with --mark, or add --to-the-end, which stops no run"
 )
 _MOST_FAILURES = 3  # failures in a row
 _FEWEST = 2  # complete runs needed to compare outputs; further runs take at most half of the budget

@@ -57,19 +57,24 @@ from mpiric.workflows.launch.world_check import refuse_ranks_alone
 from mpiric.workflows.trials.outside_time import outside_from_json, with_outside
 
 _SWITCH = b"MPIRIC_MARK_OUT"
+_WITHOUT_RECORD = (
+    "link the program to a shared MPI library, or use commands that need no record, such as `mpiric tune`"
+)
 
 
 def recorder_for(situation: Situation, host: Host) -> Recorder:
     """Return the recorder for observed ranks. Raises MpiricError if nothing can be loaded."""
     if reason := unrecordable(situation.observation):
-        raise MpiricError(reason)
+        raise MpiricError(reason, hint=_WITHOUT_RECORD)
     path = program_path(situation.job, host)
     family = (mpis.abi_of_program(host, path) if path else None) or family_above(situation.mpi)
     if family is None:
-        raise MpiricError("no runtime is available for an unknown MPI library")
+        raise MpiricError(
+            "mpiric's recording library cannot be loaded: the MPI library is not known", hint=_WITHOUT_RECORD
+        )
     recorder = recorder_of(situation.job, family)
     if reason := why_not_loadable(situation.job, recorder.library, host):
-        raise MpiricError(reason)
+        raise MpiricError(reason, hint=_WITHOUT_RECORD)
     return recorder
 
 
@@ -86,7 +91,10 @@ def runtime_with_marks(situation: Situation, host: Host) -> str:
     """Return the path of the runtime for this program. Raises MpiricError if it has no step markers."""
     recorder = recorder_for(situation, host)
     if not read_embedded_texts(recorder.library, _SWITCH):
-        raise MpiricError("the runtime of this installation does not support step markers")
+        raise MpiricError(
+            "mpiric's recording library is of an older version, without step markers",
+            hint="install mpiric again, or leave --mark out",
+        )
     return recorder.library
 
 
@@ -108,7 +116,9 @@ def recorded_by(trial: Trial, lab: Lab, directory: Path) -> Recorded:
     Raises MpiricError where it failed or left no usable record.
     """
     if trial.outcome is not Outcome.OK:
-        raise MpiricError(f"with the recording runtime in its ranks it {trial.reason or 'failed'}")
+        raise MpiricError(
+            f"with mpiric's recording library the program {trial.reason or 'failed'}", hint=_WITHOUT_RECORD
+        )
     command = sh_command(masked(lab.situation.job.argv))
     recorded = read_recorded(directory.absolute(), command, trial.wall_s)
     return replace(

@@ -276,8 +276,8 @@ def _room(spread: Spread, run_s: float, first_runs: int) -> int:
     if runs < _PAIR:
         minutes = ceil((first_runs + _FEWEST_RUNS) * run_s / 60)
         raise MpiricError(
-            f"a run takes {run_s:.3g} s, so that a job of {spread.each_s:.3g} s has no time to compare any",
-            hint=f"go on with --resume and a --slice of about {minutes}m",
+            f"--slice is too short: one run takes {run_s:.3g} s, a job only {spread.each_s:.3g} s",
+            hint=f"continue with --resume --slice {minutes}m",
         )
     return runs
 

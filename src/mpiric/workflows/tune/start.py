@@ -69,7 +69,10 @@ def why_whole(request: TuneRequest) -> str:
     }
     reason = next((reason for reason, holds in reasons.items() if holds), "")
     if reason and request.mark is not None:
-        raise MpiricError(f"--mark ends runs at a mark, and {reason.partition(':')[0]} needs whole runs")
+        option = reason.partition(":")[0]
+        raise MpiricError(
+            f"--mark ends runs at a mark, and {option} needs whole runs", hint="leave one of the two out"
+        )
     return f"runs are whole because of {reason}" if reason else ""
 
 
@@ -240,7 +243,7 @@ def tune_to_submit(request: TuneRequest) -> Path:
         submitted = _submitted(store, identity)
         if not submitted:
             raise NotFoundError(
-                f"no tune of this command was submitted with its record in {store.root}",
+                f"no submitted tune of this command in {store.root}",
                 hint="submit one without --resume, or name its store with --store DIR",
             )
         return submitted[-1].absolute()

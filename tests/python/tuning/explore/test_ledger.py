@@ -49,7 +49,7 @@ def test_a_ledger_cut_short_loses_its_last_line_and_counts_it(tmp_path):
 
 def test_a_ledger_of_a_later_version_is_refused(tmp_path):
     path = written(tmp_path / "a", ledger=VERSION + 1)
-    with pytest.raises(MpiricError, match="ledger is of version 2, this mpiric reads 1"):
+    with pytest.raises(MpiricError, match="version 2, this mpiric reads 1"):
         read_ledger(read_log(path))
 
 

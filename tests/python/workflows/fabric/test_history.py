@@ -24,8 +24,8 @@ def test_a_run_is_one_number_however_many_sizes_it_has():
     ("text", "word"),
     [
         ("", "not a baseline"),
-        ('{"pairs": []}', "baseline_us"),
-        ('{"baseline_us": {"elsewhere": [1.0]}}', "elsewhere"),
+        ('{"pairs": []}', "not a baseline"),
+        ('{"baseline_us": {"elsewhere": [1.0]}}', "not a baseline"),
         ('{"baseline_us": {"self": [0.0]}}', "no times"),
         ('{"baseline_us": {"self": [1.0]}}', "too few runs"),
     ],

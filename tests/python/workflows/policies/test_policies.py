@@ -21,7 +21,6 @@ from mpiric.workflows.policies import (
     check_writable,
     exporting,
     lay_out,
-    parse_share,
     read_policy,
     site_name,
     site_policy,
@@ -40,17 +39,6 @@ def test_policies_of_both_forms_are_read_and_laid_out_as_text(tmp_path: Path) ->
     assert parse_flat(Path(path).read_bytes(), path) == learned
     assert lay_out(learned, tmp_path) == path
     assert lay_out(POLICY, tmp_path) != path
-
-
-@pytest.mark.parametrize(("text", "share"), [("1%", "0.01"), ("0.05", "0.05"), ("100%", "1")])
-def test_shares_are_read_as_percent_or_fraction(text: str, share: str) -> None:
-    assert parse_share(text) == share
-
-
-@pytest.mark.parametrize("text", ["", "0", "-1%", "101%", "nan", "much", "inf"])
-def test_no_share_is_refused(text: str) -> None:
-    with pytest.raises(MpiricError, match="not a share"):
-        parse_share(text)
 
 
 def test_a_policy_of_another_library_is_refused() -> None:

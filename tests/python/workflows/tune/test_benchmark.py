@@ -63,7 +63,7 @@ def test_the_launch_line_keeps_all_but_its_program(dialect: str, line: str, expe
     [
         ("hydra", "mpiexec -n 2 ./a : -n 2 ./b", "several programs"),
         ("srun", "srun -n 4 --multi-prog plan.conf", "several programs"),
-        ("openmpi5", "mpirun -n 2 apptainer exec image.sif ./app", "inside the container image.sif"),
+        ("openmpi5", "mpirun -n 2 apptainer exec image.sif ./app", "in the container image.sif"),
         ("direct", "./run.sh", "no launcher"),
     ],
 )

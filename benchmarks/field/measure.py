@@ -29,7 +29,7 @@ _TUNE_S = 300.0  # seconds beyond twice the budget, until a tune is stopped
 _END_S = 2.0  # seconds beyond budget and one run, to write results
 _CLAIM = 0.05  # a claim may be off by this share
 _GOAL = 0.9  # share of the gain by hand that is to be reached
-_FEWER_STEPS = 4  # steps of confirming runs of long programs, divided by those of even shorter runs
+_FEWER_STEPS = 4  # steps of confirming runs of long programs, divided by the steps of even shorter runs
 _RESAMPLES = 2000
 _NOT_OUTPUT = ("clearly slower", "ended with", "was stopped", "grew to", "ended by", "did not end", "cannot")
 

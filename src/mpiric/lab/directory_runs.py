@@ -124,8 +124,8 @@ class DirectoryRuns:
         """
         if self._changed_more:
             self._directories.renew()
-        given = frozenset(path for path in launch.files if not path.startswith("/"))
-        directory = replace(self._directories.fresh(), given=given)
+        input_files = frozenset(path for path in launch.files if not path.startswith("/"))
+        directory = replace(self._directories.fresh(), input_files=input_files)
         self._changed_more = bool(launch.prepare)
         self.ran_in = str(directory.path)
         if complaint := self._not_ready(launch, environment, directory):

@@ -60,7 +60,7 @@ class TrialDirectory:
     overlaid: OverlaidTrials | None = None
     mounter: Mounter | None = None
     skip: Callable[[str], bool] | None = None  # matches paths of mpiric in the directory
-    given: frozenset[str] = frozenset()  # files that are written for the trial, by relative path
+    input_files: frozenset[str] = frozenset()  # files that are written for the trial, by relative path
 
     def written(self) -> dict[str, Path]:
         """Return the regular files that the trial created or changed, by relative path."""
@@ -68,7 +68,7 @@ class TrialDirectory:
             written = self.overlaid.written()
         else:
             written = written_files(self.path, self.before, self.skip or _is_area)
-        return {name: path for name, path in written.items() if name not in self.given}
+        return {name: path for name, path in written.items() if name not in self.input_files}
 
     def where(self, path: str) -> Path:
         """Return the location of a file before the trial, for a relative or absolute path of the trial."""

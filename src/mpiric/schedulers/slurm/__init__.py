@@ -251,8 +251,8 @@ class Slurm(BatchScheduler):
     def expected_start(self, host: Host, request: JobRequest) -> str:
         """Ask ``sbatch --test-only``, with partition and account of the present job."""
         partition, account = (host.environ.get(f"SLURM_JOB_{name}", "") for name in ("PARTITION", "ACCOUNT"))
-        here = replace(request, partition=partition, account=account)
-        options = [text for text, _ in self.options(here)]
+        request = replace(request, partition=partition, account=account)
+        options = [text for text, _ in self.options(request)]
         done = self._run(host, ["sbatch", "--test-only", *arguments(options), "--wrap=true"])
         match = re.search(r"to start at (\S+)", done.stderr)
         return match[1] if match and done.status == 0 else ""

@@ -44,7 +44,7 @@ int in_place_of_all(const Arguments& call) {
 inline constexpr int everyone = -1;
 
 /// Of the first 2·(p − p') members, the even ones hand their operand to their right neighbour, which works
-/// for both in a group of p', a power of two; afterwards those that want it get the result.
+/// for both in a group of p', a power of two; afterwards the members that want it get the result.
 template <class Work>
 int folded(const Reduction& reduction, const Group& group, char* data, MPI_Count count, Work work,
            int wanted_by = everyone) noexcept {

@@ -63,7 +63,7 @@ def test_a_profile_is_one_job(submitted):
     assert submitted(profile, "--submit", "--", "srun", "./app").spread is None
 
 
-@pytest.mark.parametrize("text", ["0", "x", "4%0", "4%", "-1", "", "99999", "4%4%4", "٣"])
+@pytest.mark.parametrize("text", ["0", "x", "4%0", "4%", "-1", "99999", "4%4%4", "٣"])
 def test_malformed_array_is_refused(text, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mpiric-sweep").mkdir()

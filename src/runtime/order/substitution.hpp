@@ -17,7 +17,8 @@ struct Worlds {
     MPI_Comm ordered{};
 };
 
-/// Functions of the program that have an entrance, all of one kind (order/callbacks.hpp).
+/// Callbacks of the program that the library calls through one of ours, an `Entrance` of one kind: 0 to 2 in
+/// order/callbacks.hpp, 3 to 5 in the layer of each family.
 struct GivenFunctions {
     static constexpr size_t most = 128;
     void* given[most] = {};
@@ -28,13 +29,13 @@ struct GivenFunctions {
 struct State {
     Worlds worlds;
     void* library_functions[symbols::function_count] = {};  ///< library functions that ours call
-    /// Functions of the program, indexed by Entrance::kind.
-    GivenFunctions given_functions[6];
+    GivenFunctions given_functions[6];                      ///< by Entrance::kind
 };
 inline constinit State state;
 inline constexpr Worlds& worlds = state.worlds;
 
-/// Whether the last handle that a Fortran layer has converted on this thread was of an ordered world.
+/// Whether the last handle that a Fortran layer has converted on this thread was of an ordered world: set by
+/// MPI_Comm_f2c (order/hw_substitution.cpp), read for Open MPI alone (order/layer_openmpi.cpp).
 inline thread_local constinit bool converted_world = false;
 
 inline MPI_Comm to_library(MPI_Comm comm) noexcept { return comm == worlds.program ? worlds.ordered : comm; }
@@ -44,13 +45,14 @@ template <Function function, class Pointer> [[gnu::always_inline]] inline Pointe
     return reinterpret_cast<Pointer>(state.library_functions[static_cast<uint32_t>(function)]);
 }
 
-/// Our functions before the library's, for the two names; null where the library's own is right.
+/// Our functions before the library's, for the two names; null where the library's own is right. The first
+/// one of three counts: for a topology, written by hand, generic.
 symbols::NextFunction before_library(Function function) noexcept;
 symbols::NextFunction handwritten_before_library(Function function) noexcept;
-/// Our function before the library's; null if the function does not make a topology, or reordering is off.
+/// Null if the function does not make a topology, or reordering is off.
 void* topology_before_library(Function function) noexcept;
 
-/// Puts ours before the library's.
+/// Puts ours before the library's; a tool that follows stays before ours.
 void insert_before(Function function, symbols::NextFunction& following) noexcept;
 
 /// Has the runtime's own calls see the program's handles too.

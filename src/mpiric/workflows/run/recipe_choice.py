@@ -184,7 +184,7 @@ def fitting_recipe(
     why = f"no recipe in {store} fits this program, machine and MPI; {without}"
     for path, recipe in matches:
         if recipe.whole is not None and recipe.whole.verdict is WholeVerdict.DIFFERS:
-            why = f"the recipe {path} is not applied, since its whole run differs: {recipe.whole.why}"
+            why = f"the recipe {path} is not applied: a complete run gave other results: {recipe.whole.why}"
             continue
         if not request.allow_rounding and (lacking := lacks_consent(path, recipe)):
             why = f"{lacking}; {without} (add {CONSENT} if this is acceptable)"

@@ -22,7 +22,7 @@ from mpiric.model.situation import Allowed, Observation, RankSeen, Situation
 HERE = Path(__file__).parent
 FAMILIES = ("collectives", "io", "oversubscription", "protocol", "transport")
 # Read by UCX, libfabric, launchers and a component of others, which have no list that can be asked here.
-ELSEWHERE = ("UCX_", "FI_", "HYDRA_", "PRTE_MCA_", "OMPI_MCA_coll_hcoll_")
+ELSEWHERE = ("UCX_", "FI_", "HYDRA_", "PRTE_MCA_", "OMPI_MCA_coll_hcoll_", "OMPI_MCA_coll_ucc_")
 # Read by our own runtime, whose list is a file.
 OWN = frozenset(re.findall(r'environment = "(\w+)"', (HERE.parents[1] / "spec/options.toml").read_text()))
 NEEDS_ANOTHER_MACHINE = {

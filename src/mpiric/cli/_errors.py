@@ -34,6 +34,10 @@ def _explain(error: BaseException) -> int:
         return 0
     if isinstance(error, OSError):
         say(f"{error.filename or 'the system'}: {error.strerror or error}")
+        try:
+            sys.stdout.flush()
+        except OSError:  # Python would try again at its end, and change the exit status
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return int(ExitCode.NO_ROOM)
     if isinstance(error, MemoryError):
         say("not enough memory", "check the limit of this shell: ulimit -v")

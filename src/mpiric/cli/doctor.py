@@ -19,7 +19,7 @@ from mpiric.host.command_log import masked
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.processes.foreground import Output
 from mpiric.model.amount import counted, parse_duration, show_duration
-from mpiric.model.errors import ExitCode, after_run
+from mpiric.model.errors import ExitCode, NotFoundError, after_run
 from mpiric.model.mpi_library import AbiFamily
 from mpiric.model.profile import Advice
 from mpiric.model.quoting import sh_command
@@ -125,7 +125,7 @@ def _report(
     diagnosis: Diagnosis, remedy_trial: RemedyTrial | None, *, as_json: bool, shows_all: bool
 ) -> None:
     done = diagnosis.profiled
-    if done.why_not is not None and done.ending is None:
+    if done.why_not is not None and (done.ending is None or not isinstance(done.why_not, NotFoundError)):
         say(f"{done.why_not.message}; the following findings are not about the run")
     elif done.was_ended:
         duration = show_duration(done.trial.wall_s)

@@ -17,7 +17,7 @@ from mpiric.workflows.trials.last_look import stuck_jobs
 @json_option
 @click.argument("which", required=False, default="", metavar="[PID|JOB]")
 def command(*, which: str, as_json: bool) -> None:
-    """Show where the ranks and memory of running jobs are, and which ranks wait for one another or for input.
+    """Show where ranks of running jobs run, and which ranks wait.
 
     The MPI calls of a rank are known if the job was started by `mpiric profile` or `mpiric doctor`.
 

@@ -79,10 +79,10 @@ def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
     choice(
         [*EFFORTS],
         "--effort",
-        "Runs to spend on small gains; with thorough, each setting's contribution is proved, not estimated.",
+        "Runs to spend on small gains; thorough also proves the share of each setting.",
         default="normal",
     ),
-    flag("--resume", "Continue the interrupted tune of this command, by default with its options."),
+    flag("--resume", "Continue the interrupted tune of this command."),
 )
 @option_group(
     "What may change",
@@ -224,7 +224,7 @@ def command(command_line: tuple[str, ...], as_json: bool, dry_run: bool, **optio
 
     CMD is your own launch line. It runs as it is, then with settings that its behaviour suggests, then with
     the settings that a search proposes. Fresh runs in pairs prove the best settings against the original.
-    The result is a recipe for `mpiric run`, and the exact command and environment to use without mpiric.
+    The result is a recipe for `mpiric run`, and the command to use without mpiric.
     """
     if options["resume"]:
         submitted = options["submit"]

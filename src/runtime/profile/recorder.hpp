@@ -135,10 +135,10 @@ class Recorder {
     }
 
     /// Room for a call that this thread enters. The record shows the calls of the thread that has begun it,
-    /// or of all threads where one at a time calls MPI.
-    [[gnu::always_inline]] Call& entered() noexcept {
+    /// or of all threads where one at a time calls MPI; `other` takes the calls of other threads.
+    [[gnu::always_inline]] Call& entered(Call& other) noexcept {
         if (many_threads_ && !pthread_equal(pthread_self(), owner_)) [[unlikely]]
-            return call_of_another_thread;
+            return other;
         return *call_;
     }
     [[gnu::always_inline]] void returned(uint64_t end) noexcept { image_->left_ticks = end; }
@@ -227,7 +227,6 @@ class Recorder {
     static constexpr uint32_t function_capacity = 1024;
     static constexpr uint32_t file_capacity = 800, site_capacity = 1024, facts_capacity = 16384;
     static constexpr uint32_t call_capacity = 16, datatype_capacity = 64;
-    static inline thread_local constinit Call call_of_another_thread{};
 
     uint64_t key_of(uint32_t function, uint32_t communicator, uint64_t bytes) const noexcept {
         return uint64_t(function) | uint64_t(communicator) << 16 | uint64_t(size_bin(bytes)) << 32 |

@@ -17,7 +17,7 @@ using profile::Known;
 class Entrance {
   public:
     [[gnu::always_inline]] Entrance(uint32_t function, uint64_t begin, const void* address) noexcept
-        : call_(runtime.recorder.entered()) {
+        : call_(runtime.recorder.entered(of_another_thread_)) {
         call_.entered_ticks = begin;
         call_.address = reinterpret_cast<uint64_t>(address);
         call_.function = function;
@@ -71,6 +71,7 @@ class Entrance {
         knows(Known::communicator);
     }
 
+    profile::Call of_another_thread_;  ///< not shown
     profile::Call& call_;
     const MPI_Request* started_ = nullptr;
     uint32_t known_ = 0;  ///< a constant once the wrapper is inlined

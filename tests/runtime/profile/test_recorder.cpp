@@ -47,28 +47,30 @@ const Call* calls(const Recorder& recorder) {
 
 TEST_CASE_FIXTURE(InDirectory, "calls that start requests stay, all others share one entry") {
     static Recorder recorder;
+    Call other;
     const char* reason = nullptr;
     CHECK(recorder.open(beginning(directory), reason));
     for (uint64_t number = 1; number <= 3; ++number) {
-        Call& call = recorder.entered();
+        Call& call = recorder.entered(other);
         CHECK(&call == &calls(recorder)[number - 1]);
         recorder.keep(call, number);
-        CHECK(&recorder.entered() == &recorder.entered());
+        CHECK(&recorder.entered(other) == &recorder.entered(other));
     }
     CHECK(calls(recorder)[0].other == 1);
     CHECK(calls(recorder)[2].other == 3);
     for (uint32_t more = 3; more < section(recorder, Section::calls).capacity; ++more)
-        recorder.keep(recorder.entered(), 0);
-    CHECK(&recorder.entered() == &calls(recorder)[0]);
+        recorder.keep(recorder.entered(other), 0);
+    CHECK(&recorder.entered(other) == &calls(recorder)[0]);
     recorder.remove_file();
 }
 
 TEST_CASE_FIXTURE(InDirectory, "calls of other threads are not shown") {
     static Recorder recorder;
+    Call other;
     const char* reason = nullptr;
     CHECK(recorder.open(beginning(directory, true), reason));
-    CHECK(&recorder.entered() == &calls(recorder)[0]);
-    std::thread([&] { CHECK(&recorder.entered() != &calls(recorder)[0]); }).join();
+    CHECK(&recorder.entered(other) == &calls(recorder)[0]);
+    std::thread([&] { CHECK(&recorder.entered(other) != &calls(recorder)[0]); }).join();
     recorder.remove_file();
 }
 

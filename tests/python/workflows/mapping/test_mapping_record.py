@@ -61,7 +61,7 @@ def test_nodes_of_the_next_job_take_the_places_of_the_recorded_ones():
     assert other_nodes.machine.launch_hosts == ("x", "y", "z")
     with pytest.raises(MpiricError, match="3 nodes, and slots of 2"):
         record_on_machine(traffic, MachineSpec(), MachineRequest(hosts=("x", "y", "z")))
-    with pytest.raises(MpiricError, match="has 3 ranks, and there are 4 slots"):
+    with pytest.raises(MpiricError, match="has 3 ranks, and the machine has 4 slots"):
         record_on_machine(traffic, MachineSpec(), MachineRequest(slots=(2,)))
 
 

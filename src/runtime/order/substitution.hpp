@@ -29,7 +29,7 @@ struct GivenFunctions {
 struct State {
     Worlds worlds;
     void* library_functions[symbols::function_count] = {};  ///< library functions that ours call
-    GivenFunctions given_functions[6];                      ///< by Entrance::kind
+    GivenFunctions given_functions[6];                      ///< one for each Entrance::kind
 };
 inline constinit State state;
 inline constexpr Worlds& worlds = state.worlds;

@@ -60,10 +60,10 @@ class FailedRun:
 
 
 class OutputTail:
-    """Collects the end of an output."""
+    """Collects the end of a command's output; made before the command starts."""
 
-    def __init__(self) -> None:
-        self._bytes = b""
+    def __init__(self, host: Host) -> None:
+        self._host, self._oom_kills, self._bytes = host, _count_oom_kills(host), b""
 
     def feed(self, piece: bytes) -> None:
         """Add a piece of the output."""
@@ -73,6 +73,10 @@ class OutputTail:
     def text(self) -> str:
         """Return the collected text."""
         return self._bytes.decode(errors="replace")
+
+    def failed_run(self, job: Job, exit_status: int) -> FailedRun:
+        """Return the facts about the command, which has ended with this status."""
+        return FailedRun(job, self.text, exit_status, _count_oom_kills(self._host) - self._oom_kills)
 
 
 def explain_ending(failed: FailedRun, host: Host) -> Advice | None:
@@ -178,7 +182,7 @@ def read_tail(path: Path) -> str:
         return ""
 
 
-def count_oom_kills(host: Host) -> int:
+def _count_oom_kills(host: Host) -> int:
     """Return how many processes of this node the kernel has killed for lack of memory since it started."""
     match = re.search(r"^oom_kill (\d+)$", host.read_text("/proc/vmstat") or "", re.MULTILINE)
     return int(match[1]) if match else 0

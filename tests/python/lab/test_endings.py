@@ -173,7 +173,7 @@ def test_the_printed_line_is_the_evidence():
 
 
 def test_only_the_end_of_an_output_is_kept():
-    tail = OutputTail()
+    tail = OutputTail(LARGE)
     tail.feed(b"first\n" + b"x" * (64 << 10))
     tail.feed(b"\nlast")
     assert tail.text.endswith("last")

@@ -12,7 +12,7 @@ from mpiric.host.command_log import masked
 from mpiric.host.host import Host
 from mpiric.host.processes.output_tap import OutputTap
 from mpiric.lab.directory_runs import Recorder, recorder_of
-from mpiric.lab.endings import FailedRun, OutputTail, count_oom_kills, explain_ending, unknown_ending
+from mpiric.lab.endings import FailedRun, OutputTail, explain_ending, unknown_ending
 from mpiric.lab.foreground import Foreground
 from mpiric.lab.probes import WholeRun
 from mpiric.model.configuration import Configuration
@@ -141,7 +141,7 @@ def profile(request: ProfileRequest, host: Host) -> Profiled:
     try:
         probe = None if why_not else WholeRun(prepared.recorder, prepared.directory, keeps_files=True)
         with cleaned_nodes(job, parsed.nodes, host) as after_ended_run:
-            oom_kills, tail, is_relayed = count_oom_kills(host), OutputTail(), bool(job.launcher_words)
+            tail, is_relayed = OutputTail(host), bool(job.launcher_words)
             lab = Foreground(
                 lambda _, spelling: _render(parsed, spelling),
                 job.environment,
@@ -153,8 +153,7 @@ def profile(request: ProfileRequest, host: Host) -> Profiled:
             )
             launched_unix_s = time.time()
             trial = lab.measure(Run(Configuration(), Phase.RECORD, limit_s=request.limit_s, probe=probe))
-        kills = count_oom_kills(host) - oom_kills
-        failed = FailedRun(job, tail.text, trial.exit_status, kills)
+        failed = tail.failed_run(job, trial.exit_status)
         if why_not is not None:
             done = Profiled(replace(prepared, recorder=None), trial, None, None, why_not)
             return _with_ending(done, failed, host)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from mpiric.host.host import Host
 from mpiric.host.processes.foreground import Output, run_in_foreground
 from mpiric.host.processes.output_tap import OutputTap
-from mpiric.lab.endings import FailedRun, OutputTail, count_oom_kills, explain_ending
+from mpiric.lab.endings import OutputTail, explain_ending
 from mpiric.workflows.run.run import PreparedRun
 
 
@@ -16,12 +16,11 @@ def run_explained(prepared: PreparedRun, host: Host, say: Callable[[str], None])
     Raises NotFoundError if it cannot be started.
     """
     assert prepared.job is not None
-    tail, oom_kills = OutputTail(), count_oom_kills(host)
+    tail = OutputTail(host)
     tap = OutputTap(tail.feed, through_launcher=True, stream=sys.stderr)
     ran = run_in_foreground(prepared.launch, prepared.environment, Output.STDOUT, error_tap=tap)
     if ran.status and not ran.was_asked_to_end:
-        kills = count_oom_kills(host) - oom_kills
-        ending = explain_ending(FailedRun(prepared.job, tail.text, ran.status, kills), host)
+        ending = explain_ending(tail.failed_run(prepared.job, ran.status), host)
         if ending is not None:
             say(": ".join((f"{ending.finding.says}; {ending.finding.fix}", *ending.commands)))
     return ran.status

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from mpiric.host.host import Host
 from mpiric.host.processes.output_tap import OutputTap
-from mpiric.lab.endings import FailedRun, OutputTail, count_oom_kills, explain_ending
+from mpiric.lab.endings import OutputTail, explain_ending
 from mpiric.lab.foreground import Foreground
 from mpiric.lab.judge import written_by_originals
 from mpiric.lab.probes import BetweenMarkers
@@ -80,11 +80,11 @@ def run_watched(
             probe = replace(probe, directory=directory)
         except OSError:
             probe = None
-    watch, tail = NanWatch(), OutputTail()
+    watch, tail = NanWatch(), OutputTail(host)
     begun_s = time.time()
     try:
         with cleaned_nodes(situation.job, situation.nodes, host) as after_ended_run:
-            is_relayed, oom_kills = bool(situation.job.launcher_words), count_oom_kills(host)
+            is_relayed = bool(situation.job.launcher_words)
 
             def listen(piece: bytes) -> None:
                 watch.feed(piece)
@@ -101,8 +101,7 @@ def run_watched(
         nan = watch.end() or first_nan_of(Path(situation.job.working_directory), written, begun_s)
         cause = ""
         if trial.outcome is Outcome.FAILED:
-            kills = count_oom_kills(host) - oom_kills
-            ending = explain_ending(FailedRun(situation.job, tail.text, trial.exit_status, kills), host)
+            ending = explain_ending(tail.failed_run(situation.job, trial.exit_status), host)
             cause = f"{ending.finding.says}; {ending.finding.fix}" if ending else ""
         return WatchedRun(trial, nan, carried_marks=probe is not None, cause=cause)
     finally:

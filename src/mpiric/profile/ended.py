@@ -10,9 +10,9 @@ from mpiric.model.errors import MpiricError
 from mpiric.model.json_text import parse_json
 from mpiric.model.quoting import one_line
 from mpiric.model.record import CallCell, ProcessState, RankRecord, RankState, Record
+from mpiric.profile import layout
 
 ENDED = "ended.json"  # file in the directory of a record
-_TIME_BINS = 32
 _TEXTS = ("state", "system_call", "file", "place")
 
 
@@ -42,7 +42,7 @@ def _ended(rank: RankRecord, unix_s: float, process: ProcessState | None) -> Ran
         return replace(rank, process=process)
     call, cells = rank.call, rank.cells
     if call is not None and call.entered_unix_s < unix_s:
-        lasted_s, histogram = unix_s - call.entered_unix_s, (0,) * _TIME_BINS
+        lasted_s, histogram = unix_s - call.entered_unix_s, (0,) * layout.TIME_BINS
         cells += (
             CallCell(
                 call.function, call.communicator, 0, 0, 1, 0, 1, lasted_s, lasted_s, lasted_s, 0.0, histogram

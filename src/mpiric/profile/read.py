@@ -116,14 +116,14 @@ def read_file(path: Path) -> Record:
         raise _damaged(path, str(error)) from None
 
 
-def read_open_call(path: Path) -> tuple[int, OpenCall | None]:
-    """Return the rank of a part and the MPI call that it is in; much faster than reading all of the part."""
+def read_open_call(path: Path) -> OpenCall | None:
+    """Return the MPI call that the rank of a part is in; much faster than reading all of the part."""
     try:
         data = memoryview(open_and_read(path, "record of a rank", MOST_IMAGE_BYTES))
         head = read_head(data)
         offset, used, _ = head.sections["names"]
         names = read_names(bytes(data[offset : offset + used]))
-        return head.world_rank, read_call(data, head, names, tick_s(head))[0]
+        return read_call(data, head, names, tick_s(head))[0]
     except (ValueError, struct.error) as error:
         raise _damaged(path, str(error)) from None
 

@@ -22,7 +22,7 @@ from mpiric.profile.read import read_open_call, read_record
 from mpiric.profile.standing import Standing, standings
 from mpiric.profile.stuck import find_stuck, named
 
-_PART = re.compile(r"rank-\d+\..+\.(\d+)\.part")
+_PART = re.compile(r"rank-(\d+)\..+\.(\d+)\.part")  # rank, host and pid
 _LONG_S = 10.0  # a wait of a running job that is worth a finding
 _RECORD = b"MPIRIC_RECORD_DIR"
 
@@ -30,24 +30,27 @@ _RECORD = b"MPIRIC_RECORD_DIR"
 def look_at_ranks(directory: Path) -> None:
     """Store the states of this node's processes in the record, with the time."""
     now_s = time.time()
-    processes = {
-        str(rank): asdict(state)
-        for rank, call, pid in _ranks_here(directory)
-        if (state := process_state(pid, call.address if call else 0, may_stop=True))
-    }
+    processes = {}
+    for rank, pid, part in _ranks_here(directory):
+        with suppress(MpiricError, OSError):
+            if state := process_state(pid, _address(read_open_call(part)), may_stop=True):
+                processes[str(rank)] = asdict(state)
     with suppress(OSError):
         data = {"unix_s": now_s, "processes": processes}
         write_whole(directory / ENDED, json.dumps(data, indent=1).encode())
 
 
-def _ranks_here(directory: Path) -> Iterator[tuple[int, OpenCall | None, int]]:
-    """Yield the running ranks of this node with their calls and pids."""
+def _ranks_here(directory: Path) -> Iterator[tuple[int, int, Path]]:
+    """Yield the running ranks of this node with their pids and the files of their records."""
     for part in sorted(directory.glob("rank-*.part")):
         match = _PART.fullmatch(part.name)
-        if match is None or os.fsencode(part.resolve()) not in read_bytes(f"/proc/{match[1]}/maps"):
-            continue  # the rank has ended, or is on another node
-        with suppress(MpiricError, OSError):
-            yield *read_open_call(part), int(match[1])
+        # Otherwise the rank has ended, or is on another node.
+        if match and os.fsencode(part.resolve()) in read_bytes(f"/proc/{match[2]}/maps"):
+            yield int(match[1]), int(match[2]), part
+
+
+def _address(call: OpenCall | None) -> int:
+    return call.address if call else 0
 
 
 def stuck_jobs(processes: Sequence[ProcessSeen], host: Host) -> tuple[Finding, ...]:
@@ -74,9 +77,9 @@ def _recorded(directory: Path) -> tuple[Standing, ...]:
         record = read_record(directory)
     except (MpiricError, OSError):
         return ()
-    pids = {rank: pid for rank, _, pid in _ranks_here(directory)}
+    pids = {rank: pid for rank, pid, _ in _ranks_here(directory)}
     ranks = tuple(
-        replace(rank, process=process_state(pids[rank.rank], rank.call.address if rank.call else 0))
+        replace(rank, process=process_state(pids[rank.rank], _address(rank.call)))
         if rank.rank in pids
         else rank
         for rank in record.ranks

@@ -26,19 +26,15 @@ _OFI_PROVIDERS = {"tcp": "tcp", "verbs": "verbs;ofi_rxm"}
 NETWORK_EAGER = ("UCX_RNDV_THRESH", "FI_OFI_RXM_BUFFER_SIZE")
 
 
-def _provider(value: str, situation: Situation) -> Spelling:
+def ofi_provider(value: str, _situation: Situation) -> Spelling:
     """Set a provider; lnx joins shared memory with the adapters of Slingshot."""
-    variables = {"FI_PROVIDER": _OFI_PROVIDERS.get(value, value)}
-    if value == "lnx":
-        variables["FI_LNX_PROV_LINKS"] = "shm+cxi"
-        if situation.mpi.implementation == "openmpi":
-            variables["OMPI_MCA_mtl_ofi_av"] = "table"
-    return Spelling(environment=variables)
+    links = {"FI_LNX_PROV_LINKS": "shm+cxi"} if value == "lnx" else {}
+    return Spelling(environment={"FI_PROVIDER": _OFI_PROVIDERS.get(value, value), **links})
 
 
 # Knobs of UCX and libfabric themselves, independent of the MPI library.
 SPELLERS: Mapping[str, Spell] = {
-    "ofi-provider": _provider,
+    "ofi-provider": ofi_provider,
     "ucx-transports": word("UCX_TLS", _UCX_TRANSPORTS),
 }
 

@@ -67,6 +67,13 @@ def _single_copy(value: str, situation: Situation) -> Spelling | None:
     return _mca({"smsc": "^cma,knem,xpmem" if value == "none" else value})
 
 
+def _ofi_provider(value: str, situation: Situation) -> Spelling:
+    """Set a provider; lnx needs the addresses of peers in a table."""
+    provider = _fabrics.ofi_provider(value, situation)
+    table = {"OMPI_MCA_mtl_ofi_av": "table"} if value == "lnx" else {}
+    return Spelling(environment={**provider.environment, **table})
+
+
 def _network_interface(value: str, situation: Situation) -> Spelling:
     """Restrict the TCP transport to an interface with an IP address; other adapters are left to UCX."""
     fabric = _fabrics.network_interface(value, situation)
@@ -136,6 +143,7 @@ SPELLERS: Mapping[str, Spell] = {
     "node-transport": _node_transport,
     "network-library": _network_library,
     "single-copy": _single_copy,
+    "ofi-provider": _ofi_provider,
     "network-interface": _network_interface,
     "eager-node": _eager_node,
     "eager-network": _eager_network,

@@ -103,6 +103,6 @@ class Scaling:
     recipe: str = ""  # file with the recommended size, "" if none was written
 
     @property
-    def recommended(self) -> Size:
+    def recommended(self) -> Choice:
         """Return the cheapest size within the deadline if there is one, else the efficient size."""
-        return next(choice.size for choice in reversed(self.choices[1:]) if choice.size is not None)
+        return next(choice for choice in reversed(self.choices[1:]) if choice.size is not None)

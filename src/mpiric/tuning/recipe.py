@@ -53,6 +53,13 @@ def write_recipe(path: Path, recipe: Recipe) -> None:
     write_text(path, render_recipe(recipe), "name another directory with --output or --store")
 
 
+def save_copy(output: Path, recipe: Recipe) -> Path:
+    """Write a recipe to the user's file, or into the user's directory by its name; return its path."""
+    path = output / file_name(recipe.name) if is_directory(output) else output
+    write_recipe(path, recipe)
+    return path
+
+
 def render_recipe(recipe: Recipe) -> str:
     """Render a recipe as the text of its file."""
     fingerprint = recipe.fingerprint

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from mpiric import __version__, launchers
 from mpiric.host.command_log import masked
-from mpiric.host.files import is_directory
 from mpiric.host.host import Host
 from mpiric.host.processes.early_end import after
 from mpiric.host.processes.execution import Runner
@@ -29,7 +28,7 @@ from mpiric.plans.scaling import SizeRuns, SizesToMeasure, measure_sizes
 from mpiric.schedulers import job_around
 from mpiric.statistics.scaling_estimates import bend_of, time_of
 from mpiric.tuning.objective import Budget, Objective
-from mpiric.tuning.recipe import file_name, write_recipe
+from mpiric.tuning.recipe import save_copy
 from mpiric.tuning.store import Store, TuneLog
 from mpiric.workflows.launch.fingerprints import fingerprint, job_identity, program_name
 from mpiric.workflows.launch.nodes import cleaned_nodes, node_count
@@ -89,11 +88,10 @@ def scale(request: ScaleRequest, host: Host, narrator: Narrator, runner: Runner 
 
 def _save_recipe(path: Path, result: Scaling, launches: Launches, host: Host) -> str:
     """Write ranks, threads and nodes of the recommended size as a recipe; return its path."""
-    situation, size = launches.situation, result.recommended
+    situation, choice = launches.situation, result.recommended
+    assert choice.size is not None
     name = program_name(situation.job)
-    path = path / file_name(name) if is_directory(path) else path
-    configuration = launches.configuration(size)
-    purpose = next(choice.purpose for choice in reversed(result.choices) if choice.size == size)
+    configuration = launches.configuration(choice.size)
     recipe = Recipe(
         name=name,
         configuration=configuration,
@@ -101,13 +99,12 @@ def _save_recipe(path: Path, result: Scaling, launches: Launches, host: Host) ->
         evidence=None,
         command=launches.request.argv,
         created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        reasons=dict.fromkeys(configuration.as_dict(), f"scaling study: {purpose}"),
+        reasons=dict.fromkeys(configuration.as_dict(), f"scaling study: {choice.purpose}"),
         checked_output="none",
         mpiric_version=__version__,
         measured_in=job_around(host),
     )
-    write_recipe(path, recipe)
-    return str(path)
+    return str(save_copy(path, recipe))
 
 
 def _unfinished(state: ScaleState) -> list[Trial]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mpiric import __version__, knobs
-from mpiric.host.files import is_directory, is_file
+from mpiric.host.files import is_file
 from mpiric.host.host import Host
 from mpiric.lab.mark_judge import kept_files
 from mpiric.lab.render import completed, spellings, with_arguments
@@ -24,7 +24,7 @@ from mpiric.outputs.files import files_in
 from mpiric.report.tuned_parts import chain
 from mpiric.schedulers import job_around
 from mpiric.tuning.objective import TIMES
-from mpiric.tuning.recipe import MOST_INPUTS, file_name, write_recipe
+from mpiric.tuning.recipe import MOST_INPUTS, file_name, save_copy, write_recipe
 from mpiric.workflows.launch.fingerprints import fingerprint, program_name
 from mpiric.workflows.launch.parse_job import program_path
 from mpiric.workflows.policies import all_learned, export_policy, of_library, origins
@@ -85,8 +85,7 @@ def save_recipe(state: TuneState, evidence: Evidence, split: SplitGain | None, h
         state.note(f"no recipe was saved, since `mpiric run` could not apply it: {error.message}")
         return ""
     if request.output is not None:
-        path = request.output / file_name(recipe.name) if is_directory(request.output) else request.output
-        write_recipe(path, recipe)
+        path = save_copy(request.output, recipe)
     return str(path)
 
 

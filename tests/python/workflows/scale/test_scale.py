@@ -188,7 +188,7 @@ def test_the_terminal_shows_sizes_and_recommendations(study):
 
 def test_the_recommended_size_becomes_a_recipe(study, tmp_path):
     scaling = study({"ranks=1": Behaviour(times=1.2)}, output=tmp_path / "size.toml")
-    assert scaling.recommended == Size(1)
+    assert scaling.recommended.size == Size(1)
     recipe = read_recipe(tmp_path / "size.toml", lambda _knob, _value: "")
     assert recipe.configuration.as_dict() == {"ranks": "1"}
     assert scaling.recipe == str(tmp_path / "size.toml")

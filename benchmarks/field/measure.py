@@ -42,6 +42,11 @@ class Command:
     environment: Mapping[str, str]
     unset: tuple[str, ...] = ()
 
+    def with_words(self, old: Sequence[str], new: Sequence[str]) -> "Command":
+        """Return the command with each word of one launch line replaced by its word of another."""
+        words = dict(zip(old, new, strict=True))
+        return replace(self, argv=tuple(words.get(word, word) for word in self.argv))
+
 
 @dataclass(frozen=True)
 class Run:
@@ -254,19 +259,14 @@ def rows(
             tuned, took_s = tune(long, Path(first), environment, budget, store)
             commands = {"baseline": short, "expert": Command(short.argv, program.by_hand.environment)}
             if (answer := tuned_command(tuned)) is not None:
-                shorter = dict(zip(long.argv, short.argv, strict=True))
-                argv = tuple(shorter.get(word, word) for word in answer.argv)
-                commands["tuned"] = Command(argv, answer.environment, answer.unset)
+                commands["tuned"] = answer.with_words(long.argv, short.argv)
             runs = alternate(program, commands, Path(second), environment, seconds=confirm_s, seed=seed)
             with_fewer = None
             if program.is_long:
                 fewer = program.steps[1] // _FEWER_STEPS
                 place(program, Path(third), environment, fewer)
-                shortened = dict(zip(short.argv, baseline(program, bed, sources, fewer).argv, strict=True))
-                commands = {
-                    name: replace(command, argv=tuple(shortened.get(word, word) for word in command.argv))
-                    for name, command in commands.items()
-                }
+                words = baseline(program, bed, sources, fewer).argv
+                commands = {name: command.with_words(short.argv, words) for name, command in commands.items()}
                 with_fewer = alternate(
                     program, commands, Path(third), environment, seconds=confirm_s / 2, seed=seed
                 )

@@ -30,14 +30,14 @@ def _explain(error: BaseException) -> int:
         say(error.message, error.hint)
         return int(error.exit_code)
     if isinstance(error, BrokenPipeError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader of the output has ended
+        _discard_output()  # its reader has ended
         return 0
     if isinstance(error, OSError):
         say(f"{error.filename or 'the system'}: {error.strerror or error}")
         try:
             sys.stdout.flush()
-        except OSError:  # Python would try again at its end, and change the exit status
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        except OSError:
+            _discard_output()
         return int(ExitCode.NO_ROOM)
     if isinstance(error, MemoryError):
         say("not enough memory", "check the limit of this shell: ulimit -v")
@@ -52,6 +52,11 @@ def _explain(error: BaseException) -> int:
         "set MPIRIC_TRACEBACK=1, run again and report the traceback",
     )
     return int(ExitCode.INTERNAL)
+
+
+def _discard_output() -> None:
+    """Discard unwritten output; Python would try again at its end, and change the exit status."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def say(message: str, hint: str = "") -> None:

@@ -44,8 +44,8 @@ class Command:
 
     def with_words(self, old: Sequence[str], new: Sequence[str]) -> "Command":
         """Return the command with each word of one launch line replaced by its word of another."""
-        words = dict(zip(old, new, strict=True))
-        return replace(self, argv=tuple(words.get(word, word) for word in self.argv))
+        new_of = dict(zip(old, new, strict=True))
+        return replace(self, argv=tuple(new_of.get(word, word) for word in self.argv))
 
 
 @dataclass(frozen=True)
@@ -265,8 +265,10 @@ def rows(
             if program.is_long:
                 fewer = program.steps[1] // _FEWER_STEPS
                 place(program, Path(third), environment, fewer)
-                words = baseline(program, bed, sources, fewer).argv
-                commands = {name: command.with_words(short.argv, words) for name, command in commands.items()}
+                shortest = baseline(program, bed, sources, fewer)
+                commands = {
+                    name: command.with_words(short.argv, shortest.argv) for name, command in commands.items()
+                }
                 with_fewer = alternate(
                     program, commands, Path(third), environment, seconds=confirm_s / 2, seed=seed
                 )

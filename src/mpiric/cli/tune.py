@@ -1,6 +1,5 @@
 """`mpiric tune`: find the fastest configuration, prove it and save the recipe."""
 
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -49,7 +48,7 @@ from mpiric.report.tuned_text import print_tuned
 from mpiric.schedulers import element_of
 from mpiric.statistics.claims import StoppingRule
 from mpiric.tuning.mark_choice import parse_mark
-from mpiric.tuning.objective import parse_objective
+from mpiric.tuning.objective import check_pattern, parse_objective
 from mpiric.workflows.run.run import with_values
 from mpiric.workflows.trials.recorded_runs import advised_knobs
 from mpiric.workflows.tune.file_runs import check_io_budget
@@ -273,7 +272,7 @@ def _request(command_line: tuple[str, ...], stdin: str, options: dict[str, Any])
         budget_s=parse_duration(options["budget"]),
         begun_s=STARTED_S,
         objective=parse_objective(options["objective"], maximise=options["maximise"]),
-        ignore_lines=check_pattern(options["ignore_lines"]),
+        ignore_lines=check_pattern(options["ignore_lines"], "--ignore-lines"),
         compare_output=not (options["no_check"] or options["check_command"]),
         io_budget=check_io_budget(options["io_budget"]),
         allowed=request_of(Allowed, options),
@@ -290,18 +289,6 @@ def _request(command_line: tuple[str, ...], stdin: str, options: dict[str, Any])
         file_templates=templates,
         options=tuple(given_options(click.get_current_context(), _NOT_KEPT)),
     )
-
-
-def check_pattern(pattern: str) -> str:
-    """Return a valid regular expression. Raises MpiricError for an invalid one."""
-    try:
-        re.compile(pattern)
-    except re.error as error:
-        raise MpiricError(
-            f"--ignore-lines needs a regular expression, not {pattern!r}: {error}",
-            hint="escape special characters with a backslash, as in 'Run \\(id\\)'",
-        ) from None
-    return pattern
 
 
 def _under(request: TuneRequest, options: dict[str, Any]) -> TuneRequest:

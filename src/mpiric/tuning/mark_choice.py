@@ -12,6 +12,7 @@ from itertools import pairwise
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 from mpiric.model.pace import STDOUT, KeyPace, MarkKey, RunPace
+from mpiric.tuning.objective import check_pattern
 
 _COLLECTIVES = frozenset(
     "barrier bcast gather gatherv scatter scatterv allgather allgatherv alltoall alltoallv alltoallw reduce "
@@ -206,13 +207,7 @@ def parse_mark(text: str) -> NamedMark:
     """
     kind, colon, pattern = text.partition(":")
     if kind == STDOUT and colon:
-        try:
-            re.compile(pattern)
-        except re.error as error:
-            raise MpiricError(
-                f"--mark: {pattern!r} is not a regular expression: {error}",
-                hint="put a backslash before characters such as ( [ * + ? . to match them",
-            ) from error
+        check_pattern(pattern, "--mark")
         return NamedMark(text, MarkKey(STDOUT, pattern, 0, 0))
     calls = _NUMBERS.search(text)
     numbers = (int(calls[1]), int(calls[2])) if calls else None

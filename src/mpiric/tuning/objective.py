@@ -27,6 +27,18 @@ class Objective:
     maximise: bool = False
 
 
+def check_pattern(pattern: str, option: str) -> str:
+    """Return the regular expression of an option. Raises MpiricError for an invalid one."""
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise MpiricError(
+            f"{option}: {pattern!r} is not a regular expression: {error}",
+            hint="put a backslash before characters such as ( [ * + ? . to match them",
+        ) from error
+    return pattern
+
+
 def parse_objective(text: str, *, maximise: bool = False) -> Objective:
     """Parse ``wall``, ``main``, ``io``, ``core-hours``, ``output:REGEX`` or ``command:CMD``.
 
@@ -34,13 +46,7 @@ def parse_objective(text: str, *, maximise: bool = False) -> Objective:
     """
     kind, colon, argument = text.partition(":")
     if kind == "output" and colon:
-        try:
-            re.compile(argument)
-        except re.error as error:
-            raise MpiricError(
-                f"--objective: {argument!r} is not a regular expression: {error}",
-                hint="put a backslash before characters such as ( [ * + ? . to match them",
-            ) from error
+        check_pattern(argument, "--objective")
         return Objective(text, pattern=argument, maximise=maximise)
     if kind == "command" and argument.strip():
         return Objective(text, command=argument, maximise=maximise)

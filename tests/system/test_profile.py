@@ -91,6 +91,14 @@ def test_a_report_is_made_again_from_the_directory_and_compares_two(run_mpiric, 
     assert row(both["headline"], name="wall time")["ratio"] == 1.0
 
 
+@pytest.mark.requires("debian-mpich")
+def test_a_report_that_is_made_again_keeps_the_cause_of_a_failure(run_mpiric, build, tmp_path):
+    failed = run_mpiric("profile", "-q", "-o", tmp_path / "a", "--", *build("mpich"), "3")
+    assert failed.returncode == 3
+    again = run_mpiric("report", "--json", tmp_path / "a")
+    assert json.loads(again.stdout)["findings"][0]["id"] == "unknown-failure"
+
+
 @pytest.mark.requires("debian-openmpi")
 def test_doctor_speaks_of_settings_and_leaves_nothing_behind(run_mpiric, build, tmp_path):
     done = run_mpiric("doctor", "--json", "--", *build("openmpi"), "5", env={"OMPI_MCA_btl": "self,tcp"})

@@ -126,7 +126,8 @@ def _report(
 ) -> None:
     done = diagnosis.profiled
     if done.why_not is not None and (done.ending is None or not isinstance(done.why_not, NotFoundError)):
-        say(f"{done.why_not.message}; the following findings are not about the run")
+        about_run = "" if done.ending else "; the following findings are not about the run"
+        say(f"{done.why_not.message}{about_run}")
     elif done.was_ended:
         duration = show_duration(done.trial.wall_s)
         say(f"the run was ended after {duration} (--limit)")

@@ -1,5 +1,6 @@
 """Profile as one JSON object for scripts."""
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -60,7 +61,22 @@ def advice_json(advice: Advice) -> dict[str, Any]:
         "knobs": list(advice.knobs),
         "source": advice.source,
         "effect_of": list(advice.effect_of),
+        "explains_run": advice.explains_run,
     }
+
+
+def advice_from_json(data: Mapping[str, Any]) -> Advice:
+    """Return the advice of a report. Raises KeyError, TypeError or ValueError if it is malformed."""
+    return Advice(
+        Finding(*(str(data[key]) for key in ("id", "says", "evidence", "fix"))),
+        float(data["gain_share"]),
+        expected_share=None,
+        basis="",
+        knobs=(),
+        commands=tuple(map(str, data["commands"])),
+        source=str(data["source"]),
+        explains_run=bool(data.get("explains_run")),
+    )
 
 
 def _shape(shape: NodeTopology) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from mpiric.host.host import Host
 from mpiric.host.installation.native import altered_parts
 from mpiric.host.packaged import finding_from
+from mpiric.knobs import inherited_problems
 from mpiric.machine import notice
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import Finding, MpiricError, after_run
@@ -178,10 +179,7 @@ def diagnose(request: ProfileRequest, host: Host) -> Diagnosis:
             )
             if done.record
             else (),
-            of_settings=(
-                *container_findings(done.prepared.parsed, host),
-                *(() if done.ending else _of_settings(done, host)),
-            ),
+            of_settings=(*container_findings(parsed, host), *_of_settings(done, host)),
             of_machine=(
                 *(finding for finding in notice(machine) if _concerns_run(finding, done)),
                 *_of_installation(),
@@ -238,6 +236,9 @@ def _of_settings(done: Profiled, host: Host) -> Iterator[Finding]:
         situation = expected_situation(done.prepared.parsed, host, Allowed())
     except MpiricError:
         return  # the MPI library is unknown, so that its settings cannot be judged
+    if done.ending:  # only settings that may cause a failure
+        yield from inherited_problems(situation)
+        return
     yield from hint_file_findings(situation, host)
     situation = _with_recorded_ranks(situation, done, host)
     yield from findings_of(situation)

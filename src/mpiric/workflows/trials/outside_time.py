@@ -3,10 +3,9 @@
 import socket
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
 
 from mpiric.lab.directory_runs import Recorded
 from mpiric.model.amount import seconds
@@ -22,6 +21,7 @@ _CAUSE_SHARE = 0.5  # smallest share of the waiting time that names its cause
 _LIMIT_S = 5.0  # longest measurement of the name resolution
 _START_SHARE, _NAME_S = 0.05, 0.1  # a slow name resolution exceeds both: share of the run, and time
 _QUESTIONS = 10  # launcher, its daemons, the library and its network layers each resolve the name
+START_NUMBERS = ("launcher_start_s", "program_start_s", "library_start_s")
 _SOURCE = "getaddrinfo(3), hosts(5); getrusage(2): CPU time of the ranks before MPI_Init"
 
 
@@ -45,8 +45,7 @@ class RunParts:
     def numbers(self) -> dict[str, float]:
         """Return the start-up of launcher, program and MPI library, as numbers of a profile."""
         program_s = min(self.before_s, self.before_cpu_s)
-        launcher_s = self.before_s - program_s
-        return {"launcher_start_s": launcher_s, "program_start_s": program_s, "library_start_s": self.init_s}
+        return dict(zip(START_NUMBERS, (self.before_s - program_s, program_s, self.init_s), strict=True))
 
 
 def run_parts(record: Record, host_name: str, launched_unix_s: float, wall_s: float) -> RunParts | None:
@@ -168,12 +167,6 @@ def outside_of(recorded: Recorded, machine: Machine) -> Advice | None:
     if parts is None or not recorded.ended_unix_s or not recorded.run_s:
         return None
     return outside_advice(parts, hosts_line(machine))
-
-
-def outside_from_json(finding: Mapping[str, Any]) -> Advice:
-    """Return the advice from its JSON in a report, as a record has no time of the launch."""
-    texts = (str(finding[key]) for key in ("id", "says", "evidence", "fix"))
-    return Advice(Finding(*texts), float(finding["gain_share"]), None, "", (), (), _SOURCE)
 
 
 def with_outside(advice: tuple[Advice, ...], outside: Advice) -> tuple[Advice, ...]:

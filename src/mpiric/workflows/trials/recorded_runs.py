@@ -30,6 +30,7 @@ from mpiric.model.machine import Core
 from mpiric.model.profile import (
     PER_STEP,
     TIME_OUTSIDE,
+    Advice,
     Behaviour,
     Comparison,
     FileTotal,
@@ -48,13 +49,14 @@ from mpiric.profile.pace import run_pace
 from mpiric.profile.read import read_record
 from mpiric.profile.sites import name_sites
 from mpiric.profile.stuck import stuck_advice
+from mpiric.report.profile_json import advice_from_json
 from mpiric.statistics.space import SearchSpace
 from mpiric.tuning.mark_choice import without_library_places
 from mpiric.tuning.mark_split import step_change
 from mpiric.workflows.launch.loadable import why_not_loadable
 from mpiric.workflows.launch.parse_job import program_path
 from mpiric.workflows.launch.world_check import refuse_ranks_alone
-from mpiric.workflows.trials.outside_time import outside_from_json, with_outside
+from mpiric.workflows.trials.outside_time import START_NUMBERS, with_outside
 
 _SWITCH = b"MPIRIC_MARK_OUT"
 _WITHOUT_RECORD = (
@@ -273,7 +275,8 @@ DATA = "report.json"  # file of the report next to a record
 def load(record: Path, host: Host | None = None) -> Profile:
     """Load the profile of a record: a directory, a merged file, or the file of one rank.
 
-    With a ``host``, call sites get the names of functions.
+    With a ``host``, call sites get the names of functions. The launch line, the cause of a failure and the
+    times outside of MPI are not in the record: they come from report.json.
     """
     facts = launch_facts(record)
     data = read_record(record)
@@ -281,12 +284,21 @@ def load(record: Path, host: Host | None = None) -> Profile:
     profile = replace(profile, shape=node_topology(facts.get("node_shape")))
     if host is not None:
         profile = name_sites(profile, host)
+    causes: list[Advice] = []
     with suppress(KeyError, TypeError, ValueError):
-        for finding in facts["findings"]:
-            if finding["id"] == TIME_OUTSIDE:
-                advice = with_outside(profile.advice, outside_from_json(finding))
-                profile = replace(profile, advice=advice)
-    return with_stuck(with_others(profile, record), data, host)
+        starts = {name: float(facts["numbers"][name]) for name in START_NUMBERS if name in facts["numbers"]}
+        profile = replace(profile, numbers={**profile.numbers, **starts})
+        for advice in map(advice_from_json, facts["findings"]):
+            if advice.finding.id == TIME_OUTSIDE:
+                profile = replace(profile, advice=with_outside(profile.advice, advice))
+            elif advice.explains_run:
+                causes.append(advice)
+    profile = with_stuck(with_others(profile, record), data, host)
+    recorded = {advice.finding.id for advice in profile.advice}
+    return replace(
+        profile,
+        advice=(*(cause for cause in causes if cause.finding.id not in recorded), *profile.advice),
+    )
 
 
 def with_stuck(profile: Profile, record: Record, host: Host | None) -> Profile:

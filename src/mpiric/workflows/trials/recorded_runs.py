@@ -286,7 +286,8 @@ def load(record: Path, host: Host | None = None) -> Profile:
         profile = name_sites(profile, host)
     causes: list[Advice] = []
     with suppress(KeyError, TypeError, ValueError):
-        starts = {name: float(facts["numbers"][name]) for name in START_NUMBERS if name in facts["numbers"]}
+        numbers = facts.get("numbers", {})
+        starts = {name: float(numbers[name]) for name in START_NUMBERS if name in numbers}
         profile = replace(profile, numbers={**profile.numbers, **starts})
         for advice in map(advice_from_json, facts["findings"]):
             if advice.finding.id == TIME_OUTSIDE:

@@ -165,7 +165,7 @@ def _history(hosts: tuple[str, ...], *, as_json: bool) -> int:
     for row in rows:
         speeds = (row["speeds"].get(name) for name in _SHOWN)
         values = (f"{value:.3g}" if isinstance(value, float) else "" for value in speeds)
-        slow = (f"{name} {float(change):+.0%}" for name, change in row["slow"].items())
+        slow = (f"{name} {100 * float(change):+.0f} %" for name, change in row["slow"].items())
         table.add_row(str(row.get("host")), row["at"][:16].replace("T", " "), *values, ", ".join(slow))
     stdout_console().print(table)
     return 0

@@ -25,7 +25,7 @@ from mpiric.cli._options import (
 from mpiric.cli._submitting import array_options, refuse_unsubmitted, run_submitted, spread_of, submit_options
 from mpiric.cli._terminal import status_line, stderr_console, stdout_console
 from mpiric.host.facts.local import LocalHost
-from mpiric.model.amount import parse_duration
+from mpiric.model.amount import parse_duration, share
 from mpiric.model.errors import ExitCode, MpiricError
 from mpiric.model.quoting import sh_command
 from mpiric.report.policy_text import policy_json, print_policy
@@ -182,11 +182,10 @@ def _report(swept: Swept, plan: SweepPlan, console: Console, *, as_json: bool) -
         print_policy(swept.learned, stdout_console(), swept.exported.gain)
     for name, why in swept.failed.items():
         console.print(f"excluded: {name}: {why}")
-    share = swept.points / plan.points
     spent = swept.elapsed_s * len(plan.nodes) / 3600
     console.print(
-        f"{swept.points} points measured, {share:.0%} of the grid, in {swept.elapsed_s:.0f} s, "
-        f"{spent:.2g} core-hours"
+        f"{swept.points} points measured, {share(swept.points / plan.points)} of the grid, "
+        f"in {swept.elapsed_s:.0f} s, {spent:.2g} core-hours"
     )
     for sentence in swept.sentences:
         console.print(sentence)

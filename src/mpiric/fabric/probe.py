@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from mpiric.model.amount import share
 from mpiric.model.errors import Finding
 from mpiric.model.fabric import Moved, PairClass, PlainNetwork, Point, Probe, TransportPath, TransportReport
 from mpiric.model.json_text import is_number, json_lines
@@ -128,7 +129,7 @@ def in_words(pair_class: PairClass, moved: Moved, carried: Mapping[str, int]) ->
     """Describe carriers: ``94 % of the bytes over eth0, 6 % over fast0`` or ``nothing on any device …``."""
     if carried:
         total = sum(carried.values())
-        return ", ".join(f"{sent / total:.0%} of the bytes over {name}" for name, sent in carried.items())
+        return ", ".join(f"{share(sent / total)} of the bytes over {name}" for name, sent in carried.items())
     if pair_class is PairClass.OTHER_NODE:
         return "neither sockets nor device counters show the bytes"
     shared = f"; shared memory: {', '.join(moved.shared)}" if moved.shared else ""

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from mpiric.knobs._declaration import knob
+from mpiric.model.amount import share
 from mpiric.model.job import Spelling
 from mpiric.model.knob import Choice, Skip, Try
 from mpiric.model.situation import NO_C_LIBRARY, Situation
@@ -67,7 +68,7 @@ def _consider_malloc(situation: Situation) -> Skip | Try:
         return Try(tuple(values), 0.15, "few page faults: memory is not returned to the kernel")
     because = (
         f"{observation.minor_faults_per_s:,.0f} page faults a second and rank, "
-        f"{observation.kernel_share:.0%} of the time in the kernel"
+        f"{share(observation.kernel_share)} of the time in the kernel"
     )
     return Try(tuple(values), 0.85, because, ("keep-memory",))
 
@@ -86,7 +87,7 @@ def _consider_allocator(situation: Situation) -> Skip | Try:
         return Try(values, 0.3, "threads that allocate at once wait for glibc's arenas")
     bound = situation.number("allocator_bound")
     if 0 < bound < 1:
-        because = f"glibc's allocator may take {bound:.0%} of a rank's time"
+        because = f"glibc's allocator may take {share(bound)} of a rank's time"
         return Try(values, 0.2 + min(0.4, bound / 2), because)
     return Try(values, 0.2, "the program allocates with glibc; how much is unknown")
 

@@ -1,6 +1,7 @@
 """Order of ranks: the assignment of ranks to nodes."""
 
 from mpiric.knobs._declaration import knob
+from mpiric.model.amount import share
 from mpiric.model.job import Spelling
 from mpiric.model.knob import Choice, Skip, Try
 from mpiric.model.situation import Situation
@@ -27,9 +28,9 @@ def _consider_order(situation: Situation) -> Skip | Try:
     if reason:
         return Skip(reason)
     choices = sorted(orders.choices, key=lambda choice: choice.hop_bytes)
-    share = choices[0].off_node
-    more_or_less = f"{abs(1 - share):.0%} {'fewer' if share <= 1 else 'more'} bytes between nodes"
-    saved = situation.number("network_bound", 1.0) * max(0.0, 1 - share)
+    off_node = choices[0].off_node
+    more_or_less = f"{share(abs(1 - off_node))} {'fewer' if off_node <= 1 else 'more'} bytes between nodes"
+    saved = situation.number("network_bound", 1.0) * max(0.0, 1 - off_node)
     return Try(
         tuple(choice.name for choice in orders.choices),
         min(0.9, 0.5 + 0.5 * saved),  # half of the predicted saving

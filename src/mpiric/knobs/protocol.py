@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from mpiric.knobs._declaration import knob
-from mpiric.model.amount import size
+from mpiric.model.amount import share, size
 from mpiric.model.knob import Bytes, Choice, Count, Skip, Try, parse_bytes
 from mpiric.model.situation import Situation
 
@@ -90,7 +90,7 @@ def _consider_progress(situation: Situation) -> Skip | Try:
     if situation.cpus_per_node < situation.ranks_per_node * (situation.threads_per_rank + 1):
         return Skip("no CPU is free for the progress thread of each rank")
     waits = situation.number("wait_share")
-    return Try(("on",), 0.3, f"{waits:.0%} of the time passes in MPI_Wait, after nonblocking calls")
+    return Try(("on",), 0.3, f"{share(waits)} of the time passes in MPI_Wait, after nonblocking calls")
 
 
 def _progress_brings(_value: str, situation: Situation) -> Mapping[str, str]:

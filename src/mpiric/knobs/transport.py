@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from mpiric.knobs._carriers import shared_memory_is_off
 from mpiric.knobs._declaration import knob
-from mpiric.model.amount import size
+from mpiric.model.amount import share, size
 from mpiric.model.knob import (
     Choice,
     Name,
@@ -96,7 +96,7 @@ def _consider_single_copy(situation: Situation) -> Skip | Try:
     values = ("cma", *can.single_copy) if is_off else can.single_copy
     in_kernel = situation.observation.kernel_share
     if in_kernel > 0.2:
-        return Try(values, 0.4, f"{in_kernel:.0%} of the time is spent in the kernel", ("none",))
+        return Try(values, 0.4, f"{share(in_kernel)} of the time is spent in the kernel", ("none",))
     because = "a matter of message sizes: the kernel's copy costs a call, the buffer's a second copy"
     return Try(values, 0.2, because)
 

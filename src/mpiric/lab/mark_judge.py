@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from math import isclose, isnan
 from pathlib import Path
 
+from mpiric.model.amount import share
 from mpiric.model.dataclass import dataclass
 from mpiric.model.pace import Crossing, MarkKey, MarkPair, PlaceResults, RunMarks
 from mpiric.model.run import Trial
@@ -48,7 +49,7 @@ def disagreement(runs: Sequence[Mapping[int, Crossing]]) -> str:
         ):
             apart = _apart(values)
             if apart > MOST_APART:
-                return f"{unit} of rank {rank} differ by {apart:.1%} between runs"
+                return f"{unit} of rank {rank} differ by {share(apart)} between runs"
     return ""
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Sequence
 
-from mpiric.model.amount import counted
+from mpiric.model.amount import counted, share
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import Finding
 from mpiric.model.machine import Topology, pu_list
@@ -83,7 +83,8 @@ def far_memory(node: Node, processes: Sequence[ProcessSeen]) -> Finding | None:
     return Finding(
         "far-memory",
         "Memory of ranks is on NUMA nodes where they do not run.",
-        f"{ranks_text(affected)}; {shares[affected[0].pid]:.0%} of the memory of {ranks_text(affected[:1])}",
+        f"{ranks_text(affected)}; {share(shares[affected[0].pid])} of the memory of "
+        f"{ranks_text(affected[:1])}",
         "bind ranks by the launcher before they touch memory; srun --mem-bind=local, numactl --localalloc",
     )
 

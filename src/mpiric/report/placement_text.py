@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from html import escape
 
+from mpiric.model.amount import share
 from mpiric.model.errors import Finding
 from mpiric.model.machine import Core, pu_list
 from mpiric.model.placement import Emission, Plan, ProcessSeen
@@ -176,5 +177,7 @@ def _memory(process: ProcessSeen) -> str:
     total = sum(process.memory_pages.values())
     if not total or len(process.memory_pages) < 2:
         return ""
-    shares = ", ".join(f"{node}: {pages / total:.0%}" for node, pages in sorted(process.memory_pages.items()))
+    shares = ", ".join(
+        f"{node}: {share(pages / total)}" for node, pages in sorted(process.memory_pages.items())
+    )
     return f"  memory on NUMA {shares}"

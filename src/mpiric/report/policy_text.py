@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from mpiric.model.amount import seconds, size
+from mpiric.model.amount import seconds, share, size
 from mpiric.model.dataclass import dataclass
 from mpiric.model.policy import LearnedKey, LearnedPolicy
 from mpiric.report._pages import count, page
@@ -110,7 +110,7 @@ def cells(key: LearnedKey) -> tuple[str, ...]:
         seconds(reference.median_s) if reference else "–",
         seconds(best.median_s) if best else "–",
         f"{key.gain:.2f}×" if key.gain else "–",
-        f"{key.confidence:.0%}" if key.decided else "undecided",
+        share(key.confidence) if key.decided else "undecided",
         count(key.calls),
         f"{count(key.learning_calls)} calls, {seconds(key.learning_s)}",
     )

@@ -107,7 +107,7 @@ def _lines(mapped: Mapped, run: RecordedRun | None) -> Iterator[str]:
 
 
 def _time(mapped: Mapped, before_s: float, after_s: float) -> str:
-    change = f" ({after_s / before_s - 1:+.1%})" if before_s > 0 else ""
+    change = f" ({100 * (after_s / before_s - 1):+.1f} %)" if before_s > 0 else ""
     costs = mapped.costs_source or "assumed costs; measure them with mpiric fabric"
     return (
         f"{'time of traffic:':{_WIDTH}}{show_duration(before_s)} → {show_duration(after_s)}{change}; "
@@ -116,5 +116,5 @@ def _time(mapped: Mapped, before_s: float, after_s: float) -> str:
 
 
 def _change(label: str, before: float, after: float) -> str:
-    change = f" ({after / before - 1:+.1%})" if before > 0 else ""
+    change = f" ({100 * (after / before - 1):+.1f} %)" if before > 0 else ""
     return f"{label + ':':{_WIDTH}}{before:g} → {after:g}{change}"

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from mpiric.model.amount import counted, seconds, show_duration
+from mpiric.model.amount import counted, seconds, share, show_duration
 from mpiric.model.quoting import sh_command
 from mpiric.model.scaling import Interval, Scaling, SizeResult
 from mpiric.report._pages import page
@@ -52,7 +52,7 @@ def _table(scaling: Scaling) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     columns[f"time per {scaling.unit}"] = [seconds(result.time_s.value) for result in results]
     columns["95 % interval"] = [_interval(result.time_s) for result in results]
     columns["speedup"] = [f"{result.speedup.value:.2f}" for result in results]
-    columns["efficiency"] = [f"{result.efficiency.value:.0%}" for result in results]
+    columns["efficiency"] = [share(result.efficiency.value) for result in results]
     columns[""] = ["█" * min(2 * _BAR, round(_BAR * result.efficiency.value)) for result in results]
     columns["core-hours"] = [f"{result.core_hours:.3g}" for result in results]
     if scaling.unit == "step" and any(result.whole_s is not None for result in results):
@@ -79,10 +79,10 @@ def _sentences(scaling: Scaling) -> list[str]:
     if scaling.factors:
         small, large = scaling.factors
         factors = (
-            f"load balance {small.load_balance:.0%} → {large.load_balance:.0%}, "
-            f"serialisation {small.serialisation:.0%} → {large.serialisation:.0%}, "
-            f"transfer {small.transfer:.0%} → {large.transfer:.0%}, "
-            f"files {small.files:.0%} → {large.files:.0%} of the time"
+            f"load balance {share(small.load_balance)} → {share(large.load_balance)}, "
+            f"serialisation {share(small.serialisation)} → {share(large.serialisation)}, "
+            f"transfer {share(small.transfer)} → {share(large.transfer)}, "
+            f"files {share(small.files)} → {share(large.files)} of the time"
         )
         lines.append(f"from {small.size} to {large.size}: {factors}")
     lines += [f"cause: {cause}" for cause in scaling.causes]
@@ -183,7 +183,7 @@ def proposal_text(scaling: Scaling) -> str:
     bend = f" {scaling.bend[:1].upper()}{scaling.bend[1:]}." if scaling.bend else ""
     change = (
         f" and {seconds(last.time_s.value)} on {last.size}, a speedup of {last.speedup.value:.3g} and a "
-        f"parallel efficiency of {last.efficiency.value:.0%}"
+        f"parallel efficiency of {share(last.efficiency.value)}"
         if last is not first
         else ""
     )

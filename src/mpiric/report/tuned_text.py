@@ -6,7 +6,7 @@ from math import isinf
 from rich.console import Console
 from rich.text import Text
 
-from mpiric.model.amount import counted, show_duration
+from mpiric.model.amount import counted, share, show_duration
 from mpiric.model.evidence import Evidence, Verdict
 from mpiric.model.quoting import sh_command
 from mpiric.model.tuned import STEPS, BestSoFar, RunTimes, SplitGain, Tuned
@@ -125,7 +125,7 @@ def _headline(tuned: Tuned) -> Text:
     text.append(f"   {original}", style="bold")
     if tuned.tuned is not None:
         text.append(f" → {amount(tuned.tuned.median_s, tuned.objective)}", style="bold")
-    return text.append(f"  ({_pairs(evidence)}, at {evidence.confidence:.0%})", style="dim")
+    return text.append(f"  ({_pairs(evidence)}, at {share(evidence.confidence)})", style="dim")
 
 
 def _pairs(evidence: Evidence) -> str:

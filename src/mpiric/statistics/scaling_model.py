@@ -15,6 +15,7 @@ from math import exp, inf, log, log2, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from mpiric.model.amount import share
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 from mpiric.model.scaling import Interval
@@ -81,7 +82,7 @@ class ScalingModel:
         best = self.models[0]
         coefficients = _fit(self.points, best.terms, self._functions)
         shown = [f"{c:.3g} s {name}" for name, c in zip(best.terms, coefficients, strict=True) if c > 0]
-        return f"{' + '.join(shown)} (error of cross-validation {best.cv_error:.1%})"
+        return f"{' + '.join(shown)} (error of cross-validation {share(best.cv_error)})"
 
     def predict(self, cores: int) -> Interval:
         """Return the time with a 90 % interval. Raises NotPredictableError if the size is too far away.
@@ -137,7 +138,8 @@ def fit_model(points: Sequence[Point], *, is_weak: bool) -> ScalingModel:
     best = models[0]
     if best.cv_error > _MOST_CV_ERROR:
         raise NotPredictableError(
-            f"no model of few terms predicts the measured sizes from one another (error {best.cv_error:.0%})"
+            "no model of few terms predicts the measured sizes from one another "
+            f"(error {share(best.cv_error)})"
         )
     _refuse_other_mechanism(points, best, functions)
     limit = _PLAUSIBLE * best.cv_error + 0.005
@@ -156,7 +158,7 @@ def _refuse_other_mechanism(
         at = max(range(len(points)), key=lambda index: abs(off[index]))
         raise NotPredictableError(
             f"the times deviate systematically from every model, most at {points[at].cores} cores "
-            f"({off[at]:+.0%}): the mechanism changes between the sizes"
+            f"({100 * off[at]:+.0f} %): the mechanism changes between the sizes"
         )
 
 

@@ -89,5 +89,5 @@ def test_history_shows_each_measurement_of_a_node(run):
     run([*ALIKE, node("n17", 10.0)])
     done = run([], "--history", "--hosts", "n17")
     assert done.output.count("n17") == 2
-    assert "arithmetic -20%" in done.output
+    assert "arithmetic -20 %" in done.output
     assert "no measurements of n99" in run([], "--history", "--hosts", "n99").output

@@ -18,7 +18,7 @@ KNOWN = replace(SEVERAL, rank_orders=orders(SEVERAL))
 def test_a_better_order_is_tried_with_its_prediction():
     answer = KNOB.consider(KNOWN)
     assert isinstance(answer, Try)
-    assert answer.because.startswith("40% fewer bytes between nodes, predicted")
+    assert answer.because.startswith("40 % fewer bytes between nodes, predicted")
     assert answer.values == ("mapped",)
 
 

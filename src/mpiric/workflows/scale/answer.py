@@ -8,7 +8,7 @@ from mpiric.host.command_log import masked, masked_launch
 from mpiric.host.host import Host
 from mpiric.lab.directory_runs import Recorded
 from mpiric.lab.render import render
-from mpiric.model.amount import counted, show_duration
+from mpiric.model.amount import counted, share, show_duration
 from mpiric.model.errors import MpiricError, ProgramFailedError
 from mpiric.model.scaling import Choice, Interval, Prediction, Scaling, Size, SizeResult
 from mpiric.plans.scaling import SizeRuns
@@ -116,7 +116,7 @@ def _with_bend(scaling: Scaling, launches: Launches, recorded: Mapping[Size, Rec
         efficiency = large.efficiency.value / small.efficiency.value
         sentence = (
             f"the curve bends between {small.size} and {large.size}: the larger size has "
-            f"{efficiency:.0%} of the efficiency of the smaller"
+            f"{share(efficiency)} of the efficiency of the smaller"
         )
     recorded_sizes = [result for result in curve if result.size in factors]
     if len(recorded_sizes) < 2:
@@ -183,8 +183,8 @@ def _choices(scaling: Scaling, request: ScaleRequest) -> tuple[Choice, ...]:
     best = min(efficient, key=lambda result: result.time_s.value)
     if scaling.is_weak:
         best = max(efficient, key=lambda result: result.size.cores)
-    limit = f"efficiency of at least {request.efficiency:.0%}"
-    choices.append(Choice(limit, best.size, f"efficiency {best.efficiency.value:.0%}"))
+    limit = f"efficiency of at least {share(request.efficiency)}"
+    choices.append(Choice(limit, best.size, f"efficiency {share(best.efficiency.value)}"))
     if request.within_s is not None:
         choices.append(_within(scaling, request.within_s))
     return tuple(choices)

@@ -1,6 +1,7 @@
 """Why a curve bends: efficiencies of two recorded sizes in the terms of the POP model."""
 
 from mpiric.lab.directory_runs import Recorded
+from mpiric.model.amount import share
 from mpiric.model.scaling import Factors, Size, SizeResult
 
 _NOTICED = 0.97  # ratio of a factor at two sizes below which it is a cause
@@ -52,7 +53,7 @@ def causes_of(
 def _computing(small: Size, large: Size, before: Factors, after: Factors, *, is_weak: bool) -> str:
     """Return why the time outside MPI grows."""
     if after.files - before.files > _FILES:
-        return f"file operations take {after.files:.0%} of the time instead of {before.files:.0%}"
+        return f"file operations take {share(after.files)} of the time instead of {share(before.files)}"
     more = "computing takes more time" if is_weak else "computing takes more core time"
     if large.cores / large.nodes > small.cores / small.nodes:
         return (

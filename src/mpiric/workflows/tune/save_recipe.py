@@ -11,6 +11,7 @@ from mpiric.host.files import is_file
 from mpiric.host.host import Host
 from mpiric.lab.mark_judge import kept_files
 from mpiric.lab.render import completed, spellings, with_arguments
+from mpiric.model.amount import share
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.evidence import Evidence, ProvedMarks, Recipe
@@ -217,7 +218,7 @@ def marks_fields(
         return {"scope": WHOLE_RUN, "marks_why": state.marks_why, "stopped_trials": stopped}
     if growth := marks.window.growth:
         state.note(
-            f"its steps take {abs(growth):.0%} {'longer' if growth > 0 else 'less'} at the end of the "
+            f"its steps take {share(abs(growth))} {'longer' if growth > 0 else 'less'} at the end of the "
             "observed time than at its beginning: later steps may gain differently; --after TIME looks there"
         )
     ranks = [rank for trial in marks.originals if trial.marks for rank in trial.marks.ranks]

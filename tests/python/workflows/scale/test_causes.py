@@ -49,7 +49,7 @@ def test_useful_time_that_grows_on_more_nodes_is_a_serial_part():
 
 
 def test_files():
-    assert causes(0.6, files=0.4)[0].startswith("file operations take 40% of the time instead of 0%")
+    assert causes(0.6, files=0.4)[0].startswith("file operations take 40 % of the time instead of 0 %")
 
 
 def test_no_cause_without_a_loss():

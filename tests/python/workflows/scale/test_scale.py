@@ -59,7 +59,7 @@ def test_speedup_and_efficiency_are_relative_to_the_smallest_size(study):
 
 def test_efficiency_above_the_limit_chooses_the_size(study):
     sizes = {choice.purpose: choice.size for choice in study({"ranks=1": Behaviour(times=1.2)}).choices}
-    assert sizes == {"fastest": Size(2), "efficiency of at least 70%": Size(1)}
+    assert sizes == {"fastest": Size(2), "efficiency of at least 70 %": Size(1)}
 
 
 def test_the_cheapest_size_within_the_deadline(study):
@@ -158,7 +158,7 @@ def test_reports_hold_each_size(study):
     assert [row["ranks"] for row in scaling_json(scaling)["sizes"]] == [1, 2]
     assert json.dumps(scaling_json(scaling)["sizes"])
     assert "a speedup of 1.9" in proposal_text(scaling)
-    assert '<td class="n">95%</td>' in scaling_html(scaling, "1")
+    assert '<td class="n">95 %</td>' in scaling_html(scaling, "1")
 
 
 def test_the_figure_is_svg_and_pdf(study):
@@ -181,7 +181,7 @@ def test_the_terminal_shows_sizes_and_recommendations(study):
     console = Console(file=io.StringIO(), width=110)
     print_scaling(study(), console)
     text = console.file.getvalue()
-    assert "95%  ██████████" in text
+    assert "95 %  ██████████" in text
     assert "fastest: 2 ranks (speedup 1.9)" in text
     assert "the curve does not bend between the measured sizes" in text
 

@@ -159,6 +159,8 @@ PROGRAMS = (
                  r"Final Relative Residual Norm = (\S+)"),
     FieldProgram("miniMD", "source: miniMD", "@PROGRAM@ -i in.lj.miniMD -s 16 -n @STEPS@", r"", (100, 100),
                  ("in.lj.miniMD",)),
+    FieldProgram("heat, hybrid", "source: heat, hybrid", "@PROGRAM@ 600 600 @STEPS@",
+                 r"Average temperature: +(\S+)", (300, 300)),
     FieldProgram("miniFE, Open MPI 5", "source: miniFE", "@PROGRAM@ -nx 40 -ny 40 -nz 40",
                  r"Final Resid Norm: (\S+)", library="openmpi-5"),
     FieldProgram("miniAMR, Open MPI 5", "source: miniAMR", f"{_MINIAMR} 20", r"", library="openmpi-5"),

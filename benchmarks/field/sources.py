@@ -109,6 +109,15 @@ SOURCES: Mapping[str, Source] = {
         ),
         "ref",
     ),
+    "heat, hybrid": Source(  # mpi_f08 and OpenMP
+        "csc-training/summerschool",
+        (
+            "{cc} -O3 -w -c ../../common/pngwriter.c",
+            "{fortran} -O3 -w -fopenmp heat_mod.F90 pngwriter_mod.F90 core.F90 utilities.F90 io.F90 "
+            "setup.F90 main.F90 pngwriter.o -o {out} -lpng",
+        ),
+        "openmp/heat-hybrid/fortran/solution",
+    ),
 }
 
 

@@ -159,7 +159,7 @@ PROGRAMS = (
                  r"Final Relative Residual Norm = (\S+)"),
     FieldProgram("miniMD", "source: miniMD", "@PROGRAM@ -i in.lj.miniMD -s 16 -n @STEPS@", r"", (100, 100),
                  ("in.lj.miniMD",)),
-    FieldProgram("heat, hybrid", "source: heat, hybrid", "@PROGRAM@ 600 600 @STEPS@",
+    FieldProgram("heat in hybrid form", "source: heat-hybrid", "@PROGRAM@ 600 600 @STEPS@",
                  r"Average temperature: +(\S+)", (300, 300)),
     FieldProgram("miniFE, Open MPI 5", "source: miniFE", "@PROGRAM@ -nx 40 -ny 40 -nz 40",
                  r"Final Resid Norm: (\S+)", library="openmpi-5"),

@@ -109,7 +109,7 @@ SOURCES: Mapping[str, Source] = {
         ),
         "ref",
     ),
-    "heat, hybrid": Source(  # mpi_f08 and OpenMP
+    "heat-hybrid": Source(  # mpi_f08 and OpenMP
         "csc-training/summerschool",
         (
             "{cc} -O3 -w -c ../../common/pngwriter.c",

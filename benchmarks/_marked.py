@@ -9,8 +9,8 @@ from tempfile import TemporaryDirectory
 from benchmarks._programs import Bed
 from mpiric import knobs
 from mpiric.host.facts.local import LocalHost
-from mpiric.host.processes.early_end import EarlyEnd
 from mpiric.host.processes.execution import Runner, Workspace
+from mpiric.host.processes.request import EarlyEnd
 from mpiric.lab.directory_runs import read_recorded
 from mpiric.lab.mark_judge import crossings
 from mpiric.lab.probes import BetweenMarkers

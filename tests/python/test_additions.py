@@ -13,7 +13,7 @@ from tests.support.slurm_host import SlurmHost
 from mpiric import knobs, launchers, mpis, schedulers
 from mpiric.host.host import Completed
 from mpiric.lab.render import render
-from mpiric.launchers._registry import dialects
+from mpiric.launchers._dialect import dialects
 from mpiric.model.configuration import Configuration
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.policy import Policy

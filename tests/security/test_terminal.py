@@ -17,7 +17,7 @@ import mpiric
 from mpiric.cli import _streams, _terminal
 from mpiric.cli._errors import exit_with
 from mpiric.cli._json import json_text
-from mpiric.cli._progress import Progress
+from mpiric.cli._terminal import Progress
 from mpiric.cli.mpi import _check_text
 from mpiric.model.errors import Finding, MpiricError
 

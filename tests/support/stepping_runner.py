@@ -12,9 +12,9 @@ from tests.support.paces import key, key_pace, steps
 from tests.support.records import rank, record
 from tests.support.scripted_runner import Behaviour, ScriptedRunner
 
-from mpiric.host.processes import early_end
-from mpiric.host.processes.early_end import EarlyEnd
+from mpiric.host.processes import request
 from mpiric.host.processes.execution import Workspace
+from mpiric.host.processes.request import EarlyEnd
 from mpiric.lab.directory_runs import Recorded
 from mpiric.model.job import Launch
 from mpiric.model.run import Execution, Outcome
@@ -85,7 +85,7 @@ class SteppingRunner(ScriptedRunner):
     def take_over(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Make mpiric use this runner's clock and the records of this runner."""
         monkeypatch.setattr(recorded_runs, "read_recorded", self.recorded)
-        for module in (early_end, step_markers):
+        for module in (request, step_markers):
             monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=self.clock))
 
     def _asked(self, executed: Execution, begun_s: float, early_end: EarlyEnd) -> Execution:

@@ -14,7 +14,7 @@ from mpiric.host.installation.stand_ins import fortran_in, stand_ins, write_stan
 from mpiric.machine.system import read_allocators
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.translation import SONAMES, can_translate, is_native, own_family
-from mpiric.workflows.launch.conformance import conforming
+from mpiric.workflows.launch.interchange import conforming
 
 SOURCE = Path(__file__).parent / "translated.c"
 RING, REPEATS, TOOL = (

@@ -27,9 +27,8 @@ from mpiric.cli._options import (
     option,
     store_option,
 )
-from mpiric.cli._progress import Progress
 from mpiric.cli._submitting import refuse_unsubmitted, run_submitted, submit_options
-from mpiric.cli._terminal import stdout_console
+from mpiric.cli._terminal import Progress, stdout_console
 from mpiric.host.command_log import hide, masked
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.errors import ExitCode, MpiricError, NotFoundError

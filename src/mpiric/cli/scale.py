@@ -25,9 +25,8 @@ from mpiric.cli._options import (
     share,
     store_option,
 )
-from mpiric.cli._progress import Progress
 from mpiric.cli._submitting import refuse_unsubmitted, run_submitted, submit_options
-from mpiric.cli._terminal import stdout_console
+from mpiric.cli._terminal import Progress, stdout_console
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.owned_files import write_text, write_whole
 from mpiric.model.amount import number_of, parse_duration

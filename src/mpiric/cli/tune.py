@@ -31,9 +31,8 @@ from mpiric.cli._options import (
     request_of,
     store_option,
 )
-from mpiric.cli._progress import Progress
 from mpiric.cli._submitting import array_options, refuse_unsubmitted, run_submitted, spread_of, submit_options
-from mpiric.cli._terminal import stdout_console
+from mpiric.cli._terminal import Progress, stdout_console
 from mpiric.cli.main import STARTED_S
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.amount import parse_duration

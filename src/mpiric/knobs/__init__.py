@@ -7,13 +7,13 @@ from dataclasses import replace
 from functools import cache
 
 from mpiric.host.packaged import modules_of
-from mpiric.knobs._carriers import carriers
 from mpiric.knobs._defaults import DefaultRule, default_rules
 from mpiric.knobs._inherited import inherited_problems
 from mpiric.knobs._layouts import why_hints_not_set, why_not_set
 from mpiric.knobs._outputs import output_system, outputs
 from mpiric.knobs._relevance import distinct, is_in_force, scaled
 from mpiric.knobs.libraries import binding_in_force, default_level
+from mpiric.knobs.transport import carriers
 from mpiric.model.configuration import FORM, PARAMETER, PARAMETERS, check_parameter_value
 from mpiric.model.job import Meaning, Spelling
 from mpiric.model.knob import REMOVED, SET_THE_CPUS, FilesEffect, Knob, ResultsEffect, Skip, Try, Written

@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import partial
 
 from mpiric.host.packaged import finding_from
-from mpiric.knobs._carriers import shared_memory_is_off
 from mpiric.knobs._outputs import missing_locks, output_system, system_of
+from mpiric.knobs.transport import shared_memory_is_off
 from mpiric.model.errors import Finding
 from mpiric.model.situation import FileSetting, Situation
 

@@ -6,13 +6,12 @@ from contextlib import suppress
 from dataclasses import field, replace
 from pathlib import Path
 
-from mpiric.host.files import exists, is_directory
+from mpiric.host.files import drop_cached, exists, is_directory, make_safe
 from mpiric.host.installation.native import native_part
-from mpiric.host.isolation.page_cache import drop_cached, make_safe
 from mpiric.host.isolation.working_copies import TrialDirectory, WorkingCopies
 from mpiric.host.processes.captured import CommandLate, make_ready, run_captured, target_outside
-from mpiric.host.processes.early_end import EarlyEnd
 from mpiric.host.processes.execution import Runner, Workspace
+from mpiric.host.processes.request import EarlyEnd
 from mpiric.lab.render import line_without_program
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, NotFoundError

@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import median
 
 from mpiric.host.owned_files import remove_tree
-from mpiric.host.processes.early_end import EarlyEnd
+from mpiric.host.processes.request import EarlyEnd
 from mpiric.lab.directory_runs import Recorder, read_recorded
 from mpiric.lab.output_follower import EVERY_S, PairFollower
 from mpiric.model.dataclass import dataclass

@@ -7,7 +7,10 @@ as ``DIALECT``. HostFormat is the syntax of hosts with their slots in lists and 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from enum import Enum
+from functools import cache
+from importlib import import_module
 
+from mpiric.host.packaged import modules_of
 from mpiric.model.amount import count_of
 from mpiric.model.dataclass import dataclass
 from mpiric.model.job import HostSlots, Job, LauncherTraits, LaunchOption, Meaning, Spelling
@@ -207,3 +210,19 @@ class Dialect:
             return exact
         starting = {o.names: o for o in self.options if any(n.startswith(folded) for n in o.names)}
         return next(iter(starting.values())) if len(starting) == 1 else None
+
+
+@cache
+def dialects() -> dict[str, Dialect]:
+    """Return the dialects by name, in alphabetical order."""
+    modules = modules_of(import_module("mpiric.launchers"))
+    return {name: module.DIALECT for name, module in modules.items() if hasattr(module, "DIALECT")}
+
+
+def recognise_launcher(banner: str) -> tuple[str, str] | None:
+    """Return dialect and version from the output of ``--version``; None if no dialect recognises it."""
+    for name, dialect in dialects().items():
+        version = dialect.recognise_version(banner)
+        if version is not None:
+            return name, version
+    return None

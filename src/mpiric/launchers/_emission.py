@@ -8,7 +8,7 @@ binds itself by a script on the command line.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from mpiric.launchers._registry import dialects
+from mpiric.launchers._dialect import dialects
 from mpiric.model.dataclass import dataclass
 from mpiric.model.machine import CoreSet, Level, pu_list
 from mpiric.model.placement import Emission, Plan, Seat

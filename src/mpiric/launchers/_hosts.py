@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from mpiric.launchers._dialect import Dialect, Facet, HostFormat
-from mpiric.launchers._registry import dialects
+from mpiric.launchers._dialect import Dialect, Facet, HostFormat, dialects
 from mpiric.model.job import HostSlots, Job, Meaning, Segment, Spelling
 from mpiric.model.situation import Situation
 

@@ -11,9 +11,8 @@ from mpiric.launchers._arguments import (
     parse_options,
     prefix_length,
 )
-from mpiric.launchers._dialect import Dialect, Scope, words
+from mpiric.launchers._dialect import Dialect, Scope, dialects, words
 from mpiric.launchers._draft import scope_of
-from mpiric.launchers._registry import dialects
 from mpiric.launchers.containers import split_container
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.job import Job, Meaning, Segment

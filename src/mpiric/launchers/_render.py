@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from mpiric.launchers._arguments import parse_option
-from mpiric.launchers._dialect import Dialect
+from mpiric.launchers._dialect import Dialect, dialects
 from mpiric.launchers._draft import (
     Draft,
     all_options,
@@ -18,7 +18,6 @@ from mpiric.launchers._draft import (
     twin,
     without,
 )
-from mpiric.launchers._registry import dialects
 from mpiric.launchers._translate import joined, translate
 from mpiric.launchers._variables import rank_value, set_variables, unset_variable
 from mpiric.launchers.containers import bind_paths

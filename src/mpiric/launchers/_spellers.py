@@ -3,9 +3,8 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from mpiric.launchers._dialect import Speller, Words
+from mpiric.launchers._dialect import Speller, Words, dialects
 from mpiric.launchers._hosts import names_speller
-from mpiric.launchers._registry import dialects
 from mpiric.model.amount import count_of
 from mpiric.model.errors import MismatchError
 from mpiric.model.job import Spelling

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from mpiric.launchers._arguments import binding_wrapper, leading_assignments, parse_option, without_wrappers
-from mpiric.launchers._registry import dialects
+from mpiric.launchers._dialect import dialects
 from mpiric.launchers.containers import split_container
 from mpiric.model.configuration import PARAMETER, substitute
 from mpiric.model.errors import MismatchError

@@ -4,10 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 
 from mpiric.launchers._arguments import parse_option
-from mpiric.launchers._dialect import Dialect, Facet, Scope, Words
+from mpiric.launchers._dialect import Dialect, Facet, Scope, Words, dialects
 from mpiric.launchers._draft import identity, known, scope_of, twin
 from mpiric.launchers._hosts import host_facets, read_hosts, seated
-from mpiric.launchers._registry import dialects
 from mpiric.model.amount import count_of
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MismatchError

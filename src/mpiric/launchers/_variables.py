@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from mpiric.launchers._arguments import parse_option
-from mpiric.launchers._dialect import Scope
+from mpiric.launchers._dialect import Scope, dialects
 from mpiric.launchers._draft import (
     Draft,
     all_options,
@@ -20,7 +20,6 @@ from mpiric.launchers._draft import (
     value_behind_launcher,
     without,
 )
-from mpiric.launchers._registry import dialects
 from mpiric.launchers.containers import container_variables, into_containers, map_containers
 from mpiric.model.amount import number_of
 from mpiric.model.job import Job, LaunchOption, Meaning, Setting

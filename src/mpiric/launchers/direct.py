@@ -1,7 +1,6 @@
 """No launcher: the program itself, or a script that starts a launcher; only the environment reaches it."""
 
-from mpiric.launchers._dialect import Dialect, Grammar, Speller
-from mpiric.launchers._registry import dialects
+from mpiric.launchers._dialect import Dialect, Grammar, Speller, dialects
 from mpiric.model.job import Spelling
 from mpiric.model.situation import Situation
 

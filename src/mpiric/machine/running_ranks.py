@@ -11,7 +11,7 @@ from dataclasses import replace
 from mpiric.host.host import Host
 from mpiric.host.processes.keeper import MARK
 from mpiric.host.processes.proc import TICKS_PER_S, program_of
-from mpiric.machine.gpus_in_use import gpus_in_use
+from mpiric.machine.devices import gpus_in_use
 from mpiric.model.amount import count_of, number_of
 from mpiric.model.machine import parse_pu_list
 from mpiric.model.placement import ProcessSeen, ThreadSeen, openmp_binding, unlimited_pool

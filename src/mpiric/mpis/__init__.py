@@ -3,7 +3,10 @@
 The names below also find installed libraries.
 """
 
-from mpiric.mpis._by_name import (
+from mpiric.mpis._describe import launcher_text
+from mpiric.mpis._discovery import find_mpis, mpi_of_launcher, mpi_of_library
+from mpiric.mpis._implementation import (
+    Exported,
     ask_connections,
     connections,
     defaults_of,
@@ -11,13 +14,13 @@ from mpiric.mpis._by_name import (
     export,
     export_files,
     foreign_settings,
+    implementations,
     is_read_by_alone,
     packages,
     spell,
+    variable_beginnings,
+    with_capabilities,
 )
-from mpiric.mpis._describe import launcher_text
-from mpiric.mpis._discovery import find_mpis, mpi_of_launcher, mpi_of_library
-from mpiric.mpis._implementation import Exported, implementations, variable_beginnings, with_capabilities
 from mpiric.mpis._locations import (
     abi_of_program,
     family_of_soname,

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from mpiric.model.amount import number_of
-from mpiric.model.devices import GPU_VARIABLES, Adapter, Devices, Gpu, devices_of
 from mpiric.model.machine import Topology
-from mpiric.model.placement import Seat
+from mpiric.model.placement import GPU_VARIABLES, Adapter, Devices, Gpu, Seat, devices_of
 
 _COMPUTE_CLASSES = {"0302", "1200"}  # PCI classes: 3D controller, processing accelerator
 _GPU, _NETWORK, _FABRIC, _COPROCESSOR = "1", "2", "3", "5"  # hwloc_obj_osdev_type_t in hwloc 2

@@ -4,10 +4,18 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from mpiric.model.amount import counted
-from mpiric.model.devices import Devices, Gpu
 from mpiric.model.errors import MpiricError
 from mpiric.model.machine import Core, Cores, CoreSet, Level, Topology
-from mpiric.model.placement import Bandwidth, HardwareThreads, PlacementRequest, Plan, Saturation, Seat
+from mpiric.model.placement import (
+    Bandwidth,
+    Devices,
+    Gpu,
+    HardwareThreads,
+    PlacementRequest,
+    Plan,
+    Saturation,
+    Seat,
+)
 from mpiric.placement.devices import adapters_of, read_devices
 from mpiric.placement.policies import PlacementDemand, gpu_of, policy_named
 from mpiric.placement.sizing import rule_of_thumb, saturation_of, size

@@ -6,10 +6,9 @@ Ranks are placed on a set of cores in proportion to its domains, evenly spaced, 
 from collections.abc import Callable
 
 from mpiric.model.dataclass import dataclass
-from mpiric.model.devices import Gpu
 from mpiric.model.errors import MpiricError
 from mpiric.model.machine import Cores, CoreSet, Level
-from mpiric.model.placement import Saturation
+from mpiric.model.placement import Gpu, Saturation
 
 
 @dataclass(frozen=True)

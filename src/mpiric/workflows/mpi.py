@@ -21,7 +21,7 @@ from mpiric.model.mpi_library import AbiFamily, MpiLibrary, MpiPackage
 from mpiric.model.quoting import tcl_word, variable_name
 from mpiric.model.translation import Serves, can_translate, is_native, serves
 from mpiric.mpis import find_mpis, packages
-from mpiric.workflows.launch.conformance import LET_IT_START, conforming, wrong_constants
+from mpiric.workflows.launch.interchange import LET_IT_START, conforming, wrong_constants
 
 _CHECK_LIMIT_S = 60
 _SONAMES = {AbiFamily.MPICH: "libmpi.so.12", AbiFamily.OPENMPI: "libmpi.so.40"}

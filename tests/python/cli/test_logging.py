@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mpiric.cli import _errors, _logging
-from mpiric.cli._progress import Progress
+from mpiric.cli._terminal import Progress
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.owned_files import write_whole
 from mpiric.host.toolchain import Toolchain

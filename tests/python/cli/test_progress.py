@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from mpiric.cli._progress import Progress
+from mpiric.cli._terminal import Progress
 from mpiric.model.configuration import Configuration
 from mpiric.model.run import Outcome, Phase, Trial
 

@@ -1,7 +1,7 @@
 """GPUs as the kernel lists them."""
 
 from mpiric.machine.devices import local_devices, local_gpus
-from mpiric.model.devices import Adapter
+from mpiric.model.placement import Adapter
 
 _ROOT = "/sys/devices/pci0000:86/0000:86:01.0"
 _DEVICES = {

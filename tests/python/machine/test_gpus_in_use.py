@@ -3,7 +3,7 @@
 from tests.support.replay_host import Recording, ReplayHost
 
 from mpiric.host.host import Completed
-from mpiric.machine.gpus_in_use import gpus_in_use, nvidia_gpus
+from mpiric.machine.devices import gpus_in_use, nvidia_gpus
 
 _KFD = "/sys/class/kfd/kfd/proc/7"
 _SMI = '["nvidia-smi", "--query-compute-apps=pid,gpu_bus_id", "--format=csv,noheader"]'

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from mpiric.host.isolation.copying import TreeEntry, close_directory, copy_entry, walk
 from mpiric.host.owned_files import remove_tree
-from mpiric.host.processes.overlay_mount import OverlayMount
+from mpiric.host.processes.request import OverlayMount
 from mpiric.model.errors import MpiricError
 
 _COPIED_BYTES = 64 << 20  # larger inputs are not copied, only checked for changes

@@ -29,7 +29,7 @@ from mpiric.host.isolation.copying import (
 from mpiric.host.isolation.overlaid import Mounter, OverlaidTrials, keeps_times, why_no_overlay
 from mpiric.host.isolation.trial_area import PREFIX, make_area, make_area_outside, mirror_surroundings
 from mpiric.host.owned_files import remove_tree
-from mpiric.host.processes.overlay_mount import OverlayMount, entering
+from mpiric.host.processes.request import OverlayMount, entering
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, NoRoomError
 

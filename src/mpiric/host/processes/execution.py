@@ -15,13 +15,12 @@ from types import TracebackType
 from typing import Any
 
 from mpiric.host.command_log import log_end, log_start
-from mpiric.host.processes.early_end import EarlyEnd
 from mpiric.host.processes.interrupts import PASSED_ON, Handler, Interrupts, put_back
 from mpiric.host.processes.keeper import EARLY, MARK, Inbox, send
 from mpiric.host.processes.leftovers import KEEPER_WORD, Leftovers, end_abandoned, end_marked, mark_of
 from mpiric.host.processes.other_load import LoadWatch
-from mpiric.host.processes.overlay_mount import OverlayMount
 from mpiric.host.processes.proc import carrying
+from mpiric.host.processes.request import EarlyEnd, OverlayMount
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import ExitCode, MpiricError, NoRoomError
 from mpiric.model.job import Launch

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from mpiric.host.files import exists
 from mpiric.host.host import Host
-from mpiric.host.processes.early_end import EarlyEnd
+from mpiric.host.processes.request import EarlyEnd
 from mpiric.lab.probes import Probe
 from mpiric.machine import read_machine
-from mpiric.machine.gpus_in_use import nvidia_gpus
+from mpiric.machine.devices import nvidia_gpus
 from mpiric.machine.running_ranks import see_jobs, see_process
 from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass

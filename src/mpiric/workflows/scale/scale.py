@@ -10,8 +10,8 @@ from pathlib import Path
 from mpiric import __version__, launchers
 from mpiric.host.command_log import masked
 from mpiric.host.host import Host
-from mpiric.host.processes.early_end import after
 from mpiric.host.processes.execution import Runner
+from mpiric.host.processes.request import after
 from mpiric.lab.directory_runs import RECORDS, Recorded
 from mpiric.lab.endings import read_tail
 from mpiric.lab.failures import allocation_hosts

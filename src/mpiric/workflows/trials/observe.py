@@ -8,7 +8,7 @@ from statistics import median, median_low
 from mpiric.host.command_log import masked
 from mpiric.host.files import is_file
 from mpiric.host.host import Host
-from mpiric.host.processes.early_end import EarlyEnd, after
+from mpiric.host.processes.request import EarlyEnd, after
 from mpiric.lab.directory_runs import Recorded
 from mpiric.lab.endings import FailedRun, explain_ending, read_tail
 from mpiric.lab.lab import Lab

@@ -18,7 +18,7 @@ from mpiric.host.command_log import masked
 from mpiric.host.facts.elf import read_embedded_texts
 from mpiric.host.files import LARGEST_TEXT_BYTES, is_directory, read_bounded
 from mpiric.host.host import Host
-from mpiric.host.processes.early_end import EarlyEnd
+from mpiric.host.processes.request import EarlyEnd
 from mpiric.lab.directory_runs import Recorded, Recorder, read_recorded, recorder_of
 from mpiric.lab.lab import Lab
 from mpiric.lab.probes import WholeRun

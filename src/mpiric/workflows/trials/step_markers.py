@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import median
 
 from mpiric.host.host import Host
-from mpiric.host.processes.early_end import EarlyEnd
+from mpiric.host.processes.request import EarlyEnd
 from mpiric.lab.directory_runs import Recorded
 from mpiric.lab.lab import Lab
 from mpiric.lab.output_follower import EVERY_S, OutputFollower, choose_printed, marks_per_line, printed_pace

@@ -12,7 +12,7 @@ from statistics import median
 
 from mpiric import knobs
 from mpiric.host.host import Host
-from mpiric.host.processes.early_end import after
+from mpiric.host.processes.request import after
 from mpiric.lab.directory_runs import RECORDS, Recorded
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError

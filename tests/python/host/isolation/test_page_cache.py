@@ -2,7 +2,7 @@
 
 import pytest
 
-from mpiric.host.isolation.page_cache import drop_cached, make_safe
+from mpiric.host.files import drop_cached, make_safe
 
 
 def test_files_are_made_safe_and_keep_their_bytes(tmp_path):
@@ -19,6 +19,6 @@ def test_bytes_that_the_file_system_lost_are_an_error(monkeypatch, tmp_path):
     def full(_file):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("mpiric.host.isolation.page_cache.os.fsync", full)
+    monkeypatch.setattr("mpiric.host.files.os.fsync", full)
     with pytest.raises(OSError, match="No space left"):
         make_safe([tmp_path / "data"])

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from mpiric.host.processes.early_end import EarlyEnd
+from mpiric.host.processes.request import EarlyEnd
 from mpiric.model.run import Outcome
 
 

@@ -5,8 +5,8 @@ from tests.support.replay_host import Recording, ReplayHost
 
 from mpiric.host.host import Completed
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
-from mpiric.workflows.launch import conformance
-from mpiric.workflows.launch.conformance import conforming
+from mpiric.workflows.launch import interchange
+from mpiric.workflows.launch.interchange import conforming
 
 LIBRARY = MpiLibrary(
     "mpich",
@@ -37,9 +37,9 @@ class ProbedHost(ReplayHost):
 
 @pytest.fixture(autouse=True)
 def parts(monkeypatch):
-    monkeypatch.setattr(conformance, "native_part", lambda *_: "/probe-abi")
-    monkeypatch.setattr(conformance, "native_repairs", lambda: ("/first.so", "/second.so"))
-    monkeypatch.setattr(conformance, "repair_path", lambda path, _: path)
+    monkeypatch.setattr(interchange, "native_part", lambda *_: "/probe-abi")
+    monkeypatch.setattr(interchange, "native_repairs", lambda: ("/first.so", "/second.so"))
+    monkeypatch.setattr(interchange, "repair_path", lambda path, _: path)
 
 
 def test_one_whose_constants_are_right_is_left_as_it_is():

@@ -11,7 +11,7 @@ from tests.support.scripted_runner import FAILS, Behaviour, ScriptedRunner
 from tests.support.situations import MPIS, machine, situation
 
 from mpiric.host.isolation.working_copies import TrialDirectory
-from mpiric.host.processes.overlay_mount import OverlayMount
+from mpiric.host.processes.request import OverlayMount
 from mpiric.lab.directory_runs import Recorded
 from mpiric.lab.judge import Judge
 from mpiric.lab.lab import Lab

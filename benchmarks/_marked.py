@@ -22,8 +22,8 @@ from mpiric.model.pace import Crossing, MarkPair, RunMarks, RunPace
 from mpiric.model.run import Execution, Outcome, Split
 from mpiric.model.situation import Allowed, Situation
 from mpiric.profile.pace import run_pace
+from mpiric.statistics.step_window import MarkWindow, choose_window
 from mpiric.tuning.mark_choice import MarkChoice, choose_key, is_collective, without_library_places
-from mpiric.tuning.mark_split import MarkWindow, choose_window
 from mpiric.workflows.launch.parse_job import parse_job
 from mpiric.workflows.trials.expected import expected_situation
 from mpiric.workflows.trials.recorded_runs import recorder_for, runtime_with_marks

@@ -84,17 +84,17 @@ def simulated(noise: str, fates: str, gain: float, seed: int) -> tuple[Explored,
     spread = _SPREADS[seed % len(_SPREADS)]
     jobs: list[ExploredJob] = []
     for number in range(_MOST_JOBS):
-        place = assign(jobs, "same", random.choice(list(Side)))
+        block, side, _ = assign(jobs, "same", random.choice(list(Side)))
         step_s = 0.05 * _NOISES[noise](random, number) * exp(random.gauss(0, spread))
-        if place.side is Side.RECIPE:
+        if side is Side.RECIPE:
             step_s /= gain
         fate = random.random()
         marks = 50 if fate < dies else 300 if fate < dies + killed else _MARKS
         status = 143 if fate < dies + killed else 0
         end = JobEnd(status, status != 0, "", 60.0, _pace(marks, step_s))
-        jobs.append(ExploredJob(str(number), place.block, place.side, "same", end=end))
+        jobs.append(ExploredJob(str(number), block, side, "same", end=end))
         if random.random() < unseen:
-            jobs[-1] = ExploredJob(str(number), place.block, place.side, "same")
+            jobs[-1] = ExploredJob(str(number), block, side, "same")
         running = jobs[:-1] if at_once and number % 2 else jobs  # its end is not known yet
         result = explored(running, _PAIR)
         if result.ended_because:

@@ -23,13 +23,13 @@ from mpiric.lab.lab import LoggedTrials, drive
 from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Verdict
 from mpiric.model.run import Run, Trial
+from mpiric.plans.budget import search_budget
 from mpiric.plans.evaluator import Evaluator
 from mpiric.plans.search import ProofCandidate, search
 from mpiric.plans.smallest import SmallestAnswer
 from mpiric.plans.stages import EFFORTS, Effort
 from mpiric.statistics.claims import StoppingRule
 from mpiric.tuning.objective import Budget
-from mpiric.workflows.tune.find_candidates import search_budget
 
 _GOAL = 0.02  # loss of a right answer
 _EFFECT = 0.01  # minimum contribution of a setting, as in a proof

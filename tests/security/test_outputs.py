@@ -7,7 +7,7 @@ import stat
 import pytest
 from tests.support.users import USERS
 
-from mpiric.host import cache
+from mpiric.host import user_directories
 from mpiric.host.owned_files import may_be_replaced, write_whole
 from mpiric.model.errors import MismatchError, MpiricError
 from mpiric.profile import read
@@ -123,9 +123,9 @@ def test_a_merge_leaves_a_file_of_its_temporary_name_alone(tmp_path, monkeypatch
 def test_the_cache_reads_regular_files_only(tmp_path, kind):
     (tmp_path / "target").write_text("x")
     (tmp_path / "target").chmod(0o600)
-    assert cache.read(str(tmp_path / "target")) == "x"
+    assert user_directories.read_cached(str(tmp_path / "target")) == "x"
     path = tmp_path / "entry"
     {"fifo": os.mkfifo, "link": lambda p: p.symlink_to(tmp_path / "target"), "directory": os.mkdir}[kind](
         path
     )
-    assert cache.read(str(path)) is None
+    assert user_directories.read_cached(str(path)) is None

@@ -24,7 +24,7 @@ from mpiric.build.compilers import (
 from mpiric.build.elf import MACHINES
 from mpiric.build.plan import Witness, witness
 from mpiric.build.targets import BASELINE, canonical, generic_features, needs_from_macros
-from mpiric.host import cache
+from mpiric.host import user_directories
 from mpiric.host.toolchain import Scratch, Toolchain, which
 from mpiric.model.errors import MpiricError, NotFoundError
 
@@ -143,13 +143,13 @@ class Driver:
         """Return the cached answer if it belongs to exactly this compiler."""
         path = f"{self._cache}/{question.replace(' ', '-')}.json" if self._cache else ""
         with suppress(ValueError, KeyError, TypeError):
-            entry = json.loads(cache.read(path) or "{}")
+            entry = json.loads(user_directories.read_cached(path) or "{}")
             if entry["of"] == self._state:
                 answer: Mapping[str, object] = entry["answer"]
                 return answer
         answer = ask()
         if path:
-            cache.write(path, json.dumps({"of": self._state, "answer": answer}))
+            user_directories.write_cached(path, json.dumps({"of": self._state, "answer": answer}))
         return answer
 
     @cached_property
@@ -169,7 +169,7 @@ class Driver:
 
     @cached_property
     def _cache(self) -> str:
-        root = cache.directory(self.toolchain.environ)
+        root = user_directories.cache_directory(self.toolchain.environ)
         return f"{root}/compilers/{crc32(self._state.encode()):08x}" if root else ""
 
 

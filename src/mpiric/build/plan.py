@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from mpiric.build.build_options import OWN_WORDS
 from mpiric.build.command import Command
-from mpiric.host import cache
+from mpiric.host import user_directories
 
 _FORMAT = "mpiric plan 1"
 _MARK = "\x1f"
@@ -144,8 +144,8 @@ def write_question(
 
 
 def _keep(path: str, fields: Sequence[object]) -> None:
-    cache.make_room(os.path.dirname(path), _KEPT)
-    cache.write(path, "".join(f"{field}\0" for field in fields))
+    user_directories.make_room(os.path.dirname(path), _KEPT)
+    user_directories.write_cached(path, "".join(f"{field}\0" for field in fields))
 
 
 def _listed(rows: Iterable[Sequence[str]]) -> list[str]:

@@ -25,10 +25,9 @@ from mpiric.model.profile import Advice
 from mpiric.model.quoting import sh_command
 from mpiric.profile.advise import advise_on
 from mpiric.profile.darshan import read_log
-from mpiric.report.profile_json import advice_json, finding_json
+from mpiric.report.json_objects import advice_json, finding_json
 from mpiric.report.profile_text import print_findings
-from mpiric.workflows.profile.doctor import Diagnosis, diagnose
-from mpiric.workflows.profile.remedy import RemedyTrial, try_remedy
+from mpiric.workflows.profile.doctor import Diagnosis, RemedyTrial, diagnose, try_remedy
 from mpiric.workflows.profile.request import ProfileRequest
 
 

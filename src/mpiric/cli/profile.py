@@ -28,7 +28,7 @@ from mpiric.model.amount import parse_duration, show_duration
 from mpiric.model.errors import MpiricError, NoRoomError, after_run
 from mpiric.model.mpi_library import AbiFamily
 from mpiric.model.profile import Profile
-from mpiric.report.profile_json import advice_json, profile_json
+from mpiric.report.json_objects import advice_json, profile_json
 from mpiric.report.profile_text import print_findings, print_profile
 from mpiric.workflows.profile.profile import Profiled, prepare, profile
 from mpiric.workflows.profile.request import ProfileRequest, make_directory, write_report

@@ -16,8 +16,8 @@ from mpiric.model.errors import MpiricError
 from mpiric.profile.read import read_record
 from mpiric.profile.tables import write_csv
 from mpiric.report.comparison_text import comparison_html, comparison_json, print_comparison
+from mpiric.report.json_objects import profile_json
 from mpiric.report.policy_text import policy_html, policy_json, print_policy
-from mpiric.report.profile_json import profile_json
 from mpiric.report.profile_text import print_profile
 from mpiric.tuning.policy_files import read_learned
 from mpiric.tuning.policy_merge import merge

@@ -195,8 +195,8 @@ def _plan(plan: SweepPlan) -> dict[str, Any]:
     ranks = len(plan.nodes)
     return {
         "grid_points": plan.points,
-        "least_core_hours": guessed_s(plan, FAST) * ranks / 3600,
-        "most_core_hours": guessed_s(plan, SLOW) * ranks / 3600,
+        "least_core_hours": guessed_s(plan, *FAST[1:]) * ranks / 3600,
+        "most_core_hours": guessed_s(plan, *SLOW[1:]) * ranks / 3600,
         "world_ranks": ranks,
         "communicators": sorted({str(subject.shape) for subject in plan.sizes}),
     }

@@ -42,7 +42,7 @@ from mpiric.model.quoting import sh_command
 from mpiric.model.situation import Allowed
 from mpiric.model.tuned import Tuned
 from mpiric.plans.stages import EFFORTS
-from mpiric.report.tuned_json import tuned_json
+from mpiric.report.json_objects import tuned_json
 from mpiric.report.tuned_text import print_tuned
 from mpiric.schedulers import element_of
 from mpiric.statistics.claims import StoppingRule
@@ -50,8 +50,8 @@ from mpiric.tuning.mark_choice import parse_mark
 from mpiric.tuning.objective import check_pattern, parse_objective
 from mpiric.workflows.run.run import with_values
 from mpiric.workflows.trials.recorded_runs import advised_knobs
+from mpiric.workflows.tune.check_answer import check_reference
 from mpiric.workflows.tune.file_runs import check_io_budget
-from mpiric.workflows.tune.finish import check_reference
 from mpiric.workflows.tune.start import options_of_tune, tune_to_submit
 from mpiric.workflows.tune.state import TuneRequest
 from mpiric.workflows.tune.tune import dry_run as lines_of_dry_run

@@ -69,14 +69,6 @@ class ExploredJob:
 
 
 @dataclass(frozen=True)
-class Over:
-    """End of an exploration."""
-
-    verdict: str
-    why: str
-
-
-@dataclass(frozen=True)
 class Ledger:
     """Jobs of one program, input size and recipe."""
 
@@ -84,7 +76,7 @@ class Ledger:
     recipe: str = ""  # path of the recipe
     command: tuple[str, ...] = ()
     jobs: tuple[ExploredJob, ...] = ()
-    over: Over | None = None
+    over: tuple[str, str] | None = None  # verdict at the end of the exploration, and the reason for it
     damaged_lines: int = 0
     meta: Mapping[str, object] = field(default_factory=dict)
 
@@ -115,7 +107,7 @@ def read_ledger(events: TuneEvents) -> Ledger:
         str(events.meta.get("recipe", "")),
         tuple(str(word) for word in command) if isinstance(command, list) else (),
         tuple(replace(job, end=ends.get(name)) for name, job in jobs.items()),
-        Over(str(overs[0].get("verdict", "")), str(overs[0].get("why", ""))) if overs else None,
+        (str(overs[0].get("verdict", "")), str(overs[0].get("why", ""))) if overs else None,
         events.damaged_lines,
         events.meta,
     )
@@ -123,16 +115,7 @@ def read_ledger(events: TuneEvents) -> Ledger:
 
 def begun_fields(job: ExploredJob) -> dict[str, object]:
     """Return the fields of the event that a job has begun."""
-    return {
-        "job": job.job,
-        "block": job.block,
-        "side": job.side.value,
-        "inputs": job.inputs,
-        "host": job.host,
-        "process": list(job.process),
-        "scheduler": list(job.scheduler),
-        "directory": job.directory,
-    }
+    return {name: value for name, value in vars(job).items() if name not in ("began_at", "end")}
 
 
 def end_fields(job: str, end: JobEnd) -> dict[str, object]:
@@ -186,32 +169,24 @@ _ENDED_BY_SIGNAL = frozenset(128 + signal for signal in (1, 2, 9, 10, 12, 15, 24
 _FAILED_STARTS = 2  # jobs with the recipe that fail at the start; one may be due to its node
 
 
-@dataclass(frozen=True)
-class Assignment:
-    """Block and side of the next job."""
-
-    block: int
-    side: Side
-    note: str = ""  # message to the user
-
-
-def assign(jobs: Sequence[ExploredJob], inputs: str, coin: Side) -> Assignment:
+def assign(jobs: Sequence[ExploredJob], inputs: str, coin: Side) -> tuple[int, Side, str]:
     """Assign the next job: to a block that waits for its second job, or to a new one with the side ``coin``.
 
-    The jobs of a block have equal inputs. A block whose inputs have changed waits for another job with them.
+    Return block, side and a message to the user, which may be empty. The jobs of a block have equal inputs. A
+    block whose inputs have changed waits for another job with them.
     """
     blocks = paired(jobs)
     waiting = [(number, block[0]) for number, block in sorted(blocks.items()) if len(block) == 1]
     for number, first in waiting:
         if first.inputs == inputs:
-            return Assignment(number, first.side.other)
+            return number, first.side.other, ""
     note = ""
     if waiting:
         note = (
             f"the inputs have changed since the first job of block {waiting[-1][0]}, which needs "
             "another job with the former inputs"
         )
-    return Assignment(max(blocks, default=0) + 1, coin, note)
+    return max(blocks, default=0) + 1, coin, note
 
 
 def paired(jobs: Sequence[ExploredJob]) -> dict[int, list[ExploredJob]]:
@@ -236,7 +211,7 @@ class Explored:
     is_failing: bool = False  # the recipe fails with inputs with which the original succeeds
 
 
-def explored(jobs: Sequence[ExploredJob], pair: MarkPair, over: Over | None = None) -> Explored:
+def explored(jobs: Sequence[ExploredJob], pair: MarkPair, over: tuple[str, str] | None = None) -> Explored:
     """Judge all blocks in order; ``over`` is the end of the exploration according to the ledger."""
     rule = StoppingRule()
     claim = PairedClaim(rule, 1 - rule.confidence)
@@ -251,10 +226,11 @@ def explored(jobs: Sequence[ExploredJob], pair: MarkPair, over: Over | None = No
         claim.judge()
     exact = [low for low, high in claim.ratios if low == high]
     failing = failure(jobs)
-    why = failing or (over.why if over else "") or claim.stopped_because
+    logged_verdict, logged_why = over or ("", "")
+    why = failing or logged_why or claim.stopped_because
     verdict = claim.verdict or Verdict.NO_DIFFERENCE
-    if over is not None and over.verdict in {verdict.value for verdict in Verdict}:
-        verdict = Verdict(over.verdict)
+    if logged_verdict in {verdict.value for verdict in Verdict}:
+        verdict = Verdict(logged_verdict)
     return Explored(
         len(claim.ratios),
         len(claim.ratios) - len(exact),

@@ -85,7 +85,14 @@ def render_recipe(recipe: Recipe) -> str:
     if recipe.whole is not None:
         document |= _whole_check_keys(recipe.whole)
     if recipe.marks is not None:
-        document["marks"] = _render_marks(recipe.marks)
+        document["marks"] = {
+            "mark": recipe.marks.pair.option,
+            "on_rank_0_alone": recipe.marks.pair.on_rank_0_alone,
+            "start_s": list(recipe.marks.start_s),
+            "per_mark_s": list(recipe.marks.per_mark_s),
+            "prints_nan": recipe.marks.prints_nan,
+            **({"inputs": list(recipe.marks.inputs)} if recipe.marks.inputs else {}),
+        }
     if recipe.policy:
         document["policy"] = list(recipe.policy)
     if recipe.rank_order:
@@ -286,18 +293,6 @@ def file_name(program: str) -> str:
     """Return a file name for a recipe of this program: letters, digits and ``_.-`` only."""
     stem = re.sub(r"[^A-Za-z0-9_.]+", "-", program).strip("-.")
     return (stem[:100].strip("-.") or "program") + SUFFIX
-
-
-def _render_marks(marks: ProvedMarks) -> dict[str, object]:
-    """Render the table ``marks``."""
-    return {
-        "mark": marks.pair.option,
-        "on_rank_0_alone": marks.pair.on_rank_0_alone,
-        "start_s": list(marks.start_s),
-        "per_mark_s": list(marks.per_mark_s),
-        "prints_nan": marks.prints_nan,
-        **({"inputs": list(marks.inputs)} if marks.inputs else {}),
-    }
 
 
 def _proved_marks(table: CheckedTable) -> ProvedMarks:

@@ -19,8 +19,8 @@ from mpiric.model.profile import Message, NodeTopology
 from mpiric.model.record import Region, Timeline
 from mpiric.profile.analyse import analyse, compare
 from mpiric.report.comparison_text import comparison_html
+from mpiric.report.json_objects import profile_json
 from mpiric.report.profile_html import charts_library, in_script, profile_html
-from mpiric.report.profile_json import profile_json
 from mpiric.report.profile_text import print_profile
 from mpiric.report.rank_sections import packed
 from mpiric.report.sections import SECTIONS

@@ -26,8 +26,8 @@ from mpiric.model.tuned import (
     Tuned,
     TunedMarks,
 )
+from mpiric.report.json_objects import tuned_json
 from mpiric.report.tuned_html import tuned_html
-from mpiric.report.tuned_json import tuned_json
 from mpiric.report.tuned_text import print_tuned
 
 WINNER = Configuration((("binding", "core"),))

@@ -12,12 +12,14 @@ import shutil
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 import psutil
 
-from mpiric.host import cache
+from mpiric.host import user_directories
 from mpiric.host.command_log import log_cached, log_end, log_start
 from mpiric.host.facts.elf import read_elf, read_exported_symbols, read_imported_symbols
 from mpiric.host.facts.hwloc import export_xml
@@ -60,7 +62,7 @@ def answer_key(
 def recall(key: str, inherited: Mapping[str, str]) -> Completed | None:
     """Return the cached result of a key, None without a trustworthy one."""
     try:
-        entry = parse_json(cache.read(_path(key, inherited)) or "{}")
+        entry = parse_json(user_directories.read_cached(_path(key, inherited)) or "{}")
         if entry["key"] != key:
             return None
         return Completed(int(entry["status"]), str(entry["stdout"]), str(entry["stderr"]))
@@ -72,12 +74,12 @@ def keep(key: str, answer: Completed, inherited: Mapping[str, str]) -> None:
     """Write a result to the cache, if possible."""
     if path := _path(key, inherited):
         entry = {"key": key, "status": answer.status, "stdout": answer.stdout, "stderr": answer.stderr}
-        cache.write(path, json.dumps(entry))
+        user_directories.write_cached(path, json.dumps(entry))
 
 
 def _path(key: str, inherited: Mapping[str, str]) -> str:
     """Return the cache file of a key, "" without a cache directory."""
-    root = cache.directory(inherited)
+    root = user_directories.cache_directory(inherited)
     return f"{root}/answers/{hashlib.sha256(key.encode()).hexdigest()[:32]}.json" if root else ""
 
 
@@ -240,3 +242,20 @@ def _end(process: "subprocess.Popen[str]") -> str:
     except ProcessLookupError:
         process.kill()
     return process.communicate()[0]
+
+
+NAME_LIMIT_S = 5.0  # longest measurement of the name resolution
+
+
+def own_name_s() -> float:
+    """Return the time in which the name of this host is resolved, at most some seconds."""
+
+    def resolve() -> None:
+        with suppress(OSError):
+            socket.getaddrinfo(socket.gethostname(), None)
+
+    begin_s = time.monotonic()
+    resolving = threading.Thread(target=resolve, daemon=True)
+    resolving.start()
+    resolving.join(NAME_LIMIT_S)
+    return time.monotonic() - begin_s

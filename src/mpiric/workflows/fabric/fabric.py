@@ -25,7 +25,7 @@ from mpiric.model.run import Plan
 from mpiric.model.situation import Allowed, Situation
 from mpiric.statistics.regression import Regression, compare_days, runs_needed
 from mpiric.workflows.fabric.bench import probe_route, run_command
-from mpiric.workflows.launch.container_findings import container_findings
+from mpiric.workflows.launch.findings import container_findings
 from mpiric.workflows.launch.parse_job import ParsedJob, parse_job
 from mpiric.workflows.trials.expected import expected_situation
 from mpiric.workflows.trials.users_lab import users_lab

@@ -1,6 +1,6 @@
 """Baselines of a comparison: the runs of a recipe, of a tune of some day, or of records."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from datetime import datetime, timezone
 from pathlib import Path
@@ -12,13 +12,14 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.evidence import Recipe
-from mpiric.model.pace import KeyPace, MarkKey, MarkPair, RunPace
+from mpiric.model.pace import MarkPair
 from mpiric.model.run import Phase, Trial
 from mpiric.profile.pace import run_pace
 from mpiric.profile.read import read_record
+from mpiric.statistics.step_window import MarkWindow, choose_window
 from mpiric.tuning.events import TuneEvents, moment, read_log
 from mpiric.tuning.mark_choice import MarkChoice, choose_key, without_library_places
-from mpiric.tuning.mark_split import MarkWindow, choose_window, per_mark_s
+from mpiric.tuning.mark_split import per_mark_s
 from mpiric.tuning.recipe import SUFFIX, read_recipe
 from mpiric.tuning.store import EVENTS, Store
 from mpiric.workflows.run.recipe_choice import check_value
@@ -34,14 +35,6 @@ _PROFILE_HINT = (
 
 
 @dataclass(frozen=True)
-class BaselineMarks:
-    """Two step markers, and the time at which the original reached the second."""
-
-    pair: MarkPair
-    last_s: float
-
-
-@dataclass(frozen=True)
 class Baseline:
     """Objectives of a configuration and of the original on an earlier day."""
 
@@ -50,7 +43,8 @@ class Baseline:
     tuned: tuple[float, ...]
     original: tuple[float, ...]
     objective: str
-    marks: BaselineMarks | None = None  # step markers of the runs; None for whole runs
+    # Step markers, and the time at which the original reached the second; None for whole runs.
+    marks: tuple[MarkPair, float] | None = None
     parameters: Mapping[str, str] = field(default_factory=dict)  # {NAME} in the command → original value
     measured_in: str = ""  # place of the runs, see `model.recipe.Recipe`
 
@@ -77,8 +71,7 @@ def baseline_of(request: AgainstRequest, job: str) -> Baseline:
         choice, window, paces = recorded_steps(records[-_MOST_RUNS:])
         assert choice.key is not None
         pair = MarkPair(choice.key, window.first, window.last, choice.on_rank_0_alone)
-        of_steps = BaselineMarks(pair, window.last_s)
-        return Baseline(f"the records in {path}", Configuration(), (), paces, "wall", of_steps)
+        return Baseline(f"the records in {path}", Configuration(), (), paces, "wall", (pair, window.last_s))
     if path.suffix == ".toml" or exists(path):
         recipe = read_recipe(path, check_value)
         if recipe.evidence is None:
@@ -135,6 +128,8 @@ def _baseline_of_day(day: datetime, store: Store, job: str) -> Baseline:
     answer = tuned if log.result.get("recipe") else Configuration()
     if marks := kept_marks(log):
         return _of_steps(name, answer, log, marks)
+    logged = log.meta.get("parameters")
+    parameters = logged if isinstance(logged, dict) else {}
     recipes = sorted(fitting[-1].path.glob(f"*{SUFFIX}"))
     return Baseline(
         name,
@@ -142,14 +137,9 @@ def _baseline_of_day(day: datetime, store: Store, job: str) -> Baseline:
         _objectives(proof, tuned),
         _objectives(proof, Configuration()) or _objectives(log.trials_of(Phase.OBSERVE), Configuration()),
         str(log.meta.get("objective", "wall")),
-        parameters=_parameters(log.meta.get("parameters")),
+        parameters={str(name): str(value) for name, value in parameters.items()},
         measured_in=read_recipe(recipes[0], check_value).measured_in if recipes else "",
     )
-
-
-def _parameters(logged: object) -> dict[str, str]:
-    """Return the baseline values of parameters from a log."""
-    return {str(name): str(value) for name, value in logged.items()} if isinstance(logged, dict) else {}
 
 
 def _of_saved_steps(name: str, recipe: Recipe, original: Sequence[float], tuned: Sequence[float]) -> Baseline:
@@ -173,12 +163,12 @@ def _of_saved_steps(name: str, recipe: Recipe, original: Sequence[float], tuned:
             hint="name the recipe in the directory of its tune (`mpiric history` lists them), or a date",
         )
     last_s = marks.start_s[0] + marks.pair.last * marks.per_mark_s[0]
-    return Baseline(name, recipe.configuration, paces[1], paces[0], "wall", BaselineMarks(marks.pair, last_s))
+    return Baseline(name, recipe.configuration, paces[1], paces[0], "wall", (marks.pair, last_s))
 
 
 def _of_steps(name: str, answer: Configuration, log: TuneEvents, marks: StepMarkers) -> Baseline:
     """Return runs that ended at a step marker, by the time per step."""
-    last = BaselineMarks(marks.pair, marks.window.last_s)
+    last = (marks.pair, marks.window.last_s)
     return Baseline(name, answer, _paces(log, answer), _paces(log, Configuration()), "wall", last)
 
 
@@ -224,20 +214,17 @@ def recorded_steps(records: tuple[Path, ...]) -> tuple[MarkChoice, MarkWindow, t
     choice = choose_key(runs[0])
     if choice.key is None:
         raise MpiricError(f"no step marker in {records[0]}: {choice.why}", hint=_PROFILE_HINT)
-    paces = tuple(_key_paces(choice.key, runs, records))
-    window = choose_window(paces, _BUDGET_S)
-    steps = [per_mark_s(pace, window.first, window.last) if window else None for pace in paces]
-    if window is None or None in steps:
-        raise MpiricError(f"{records[0]} has too few steps", hint=_PROFILE_HINT)
-    return choice, window, tuple(step for step in steps if step is not None)
-
-
-def _key_paces(key: MarkKey, runs: list[RunPace], records: tuple[Path, ...]) -> Iterator[KeyPace]:
+    paces = []
     for run, path in zip(runs, records, strict=True):
-        pace = run.first_rank.of(key) if run.first_rank else None
+        pace = run.first_rank.of(choice.key) if run.first_rank else None
         if pace is None:
             raise MpiricError(
                 f"{path} and {records[0]} have different calls and belong to different programs",
                 hint=_PROFILE_HINT,
             )
-        yield pace
+        paces.append(pace)
+    window = choose_window(paces, _BUDGET_S)
+    steps = [per_mark_s(pace, window.first, window.last) if window else None for pace in paces]
+    if window is None or None in steps:
+        raise MpiricError(f"{records[0]} has too few steps", hint=_PROFILE_HINT)
+    return choice, window, tuple(step for step in steps if step is not None)

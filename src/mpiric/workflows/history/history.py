@@ -23,8 +23,8 @@ from mpiric.model.run import Narrator, Plan
 from mpiric.plans.in_turn import in_turn
 from mpiric.schedulers import NO_JOB, job_around
 from mpiric.statistics.regression import Regression, compare_days, runs_needed
+from mpiric.statistics.step_window import MarkWindow
 from mpiric.tuning.exploration import Explored, Ledger, explored
-from mpiric.tuning.mark_split import MarkWindow
 from mpiric.tuning.objective import parse_objective
 from mpiric.tuning.store import Store
 from mpiric.workflows.history.baseline import AgainstRequest, Baseline, baseline_of
@@ -122,20 +122,14 @@ def _mark_options(baseline: Baseline) -> MarkOptions | None:
     """Return the step markers of the baseline, at which every run ends now, too."""
     if baseline.marks is None:
         return None
-    pair, last_s = baseline.marks.pair, baseline.marks.last_s
+    pair, last_s = baseline.marks
     window = MarkWindow(pair.first, pair.last, last_s * pair.first / pair.last, last_s)
     return MarkOptions(
         WHOLE_RUNS * last_s, fixed=StepMarkers(pair, window, f"as in {baseline.name}"), required=True
     )
 
 
-@dataclass(frozen=True)
-class ExploredSeries:
-    """A series with its ledger and its result."""
-
-    directory: Path
-    ledger: Ledger
-    result: Explored
+ExploredSeries = tuple[Path, Ledger, Explored]  # directory of a series, its ledger and its result
 
 
 def explored_history(
@@ -156,14 +150,14 @@ def explored_history(
             say(f"{directory} was skipped: its first line, which names the step marker, is damaged")
             continue
         if not command or hide(ledger.command) == hide(command):
-            result = explored(ledger.jobs, ledger.pair, over=ledger.over)
-            series.append(ExploredSeries(directory, ledger, result))
+            series.append((directory, ledger, explored(ledger.jobs, ledger.pair, over=ledger.over)))
     return tuple(series)
 
 
 def explored_json(series: ExploredSeries) -> dict[str, Any]:
     """Return a series as JSON object with stable keys (docs/guides/long-programs.md)."""
-    result, (low, high) = series.result, series.result.ci95
+    directory, ledger, result = series
+    low, high = result.ci95
     return {
         "blocks": result.blocks,
         "ratio": result.ratio,
@@ -171,14 +165,14 @@ def explored_json(series: ExploredSeries) -> dict[str, Any]:
         "verdict": result.verdict.value,
         "ended_because": result.ended_because or None,
         "unknown": result.unknown,
-        "jobs": len(series.ledger.jobs),
-        "command": list(masked(series.ledger.command)),
-        "recipe": series.ledger.recipe,
-        "ledger": str(series.directory),
-        "damaged_lines": series.ledger.damaged_lines,
+        "jobs": len(ledger.jobs),
+        "command": list(masked(ledger.command)),
+        "recipe": ledger.recipe,
+        "ledger": str(directory),
+        "damaged_lines": ledger.damaged_lines,
         "failures": [
             {"job": job.job, "status": job.end.status, "cause": job.end.cause}
-            for job in series.ledger.jobs
+            for job in ledger.jobs
             if job.end is not None and job.end.cause
         ],
     }
@@ -188,17 +182,17 @@ def explored_lines(series: Sequence[ExploredSeries]) -> Iterator[str]:
     """Yield two lines of text for each series."""
     if not series:
         yield "no explored jobs yet; run some with `mpiric run --explore -- CMD`"
-    for item in series:
-        result, (low, high) = item.result, item.result.ci95
-        yield " ".join(masked(item.ledger.command))
+    for directory, ledger, result in series:
+        low, high = result.ci95
+        yield " ".join(masked(ledger.command))
         interval = f" [{low:.2f}, {high:.2f}]" if isfinite(high) else ""
         ratio = f"{result.ratio:.2f}× per step{interval}  " if result.ratio is not None else ""
         unknown = f", {result.unknown} with unknown result" if result.unknown else ""
         state = result.ended_because or "continues"
         yield f"  {ratio}{result.verdict.value}  ({result.blocks} blocks of two jobs{unknown}; {state})"
-        causes = Counter(job.end.cause for job in item.ledger.jobs if job.end is not None and job.end.cause)
+        causes = Counter(job.end.cause for job in ledger.jobs if job.end is not None and job.end.cause)
         for cause, count in causes.items():
             yield f"  {counted(count, 'job')} failed: {cause}"
-        if damaged := item.ledger.damaged_lines:
+        if damaged := ledger.damaged_lines:
             lines = "1 line" if damaged == 1 else f"{damaged} lines"
-            yield f"  {lines} of {item.directory} damaged and ignored"
+            yield f"  {lines} of {directory} damaged and ignored"

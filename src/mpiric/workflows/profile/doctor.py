@@ -1,4 +1,4 @@
-"""Run a command once, for a limited time, and collect findings."""
+"""Run a command once, for a limited time, collect findings, and try the remedy of a failed run."""
 
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -9,25 +9,29 @@ from pathlib import Path
 
 from mpiric.host.host import Host
 from mpiric.host.installation.native import altered_parts
+from mpiric.host.isolation.working_copies import CopyPolicy, WorkingCopies
 from mpiric.host.packaged import finding_from
+from mpiric.host.processes.foreground import Output
 from mpiric.knobs import inherited_problems
+from mpiric.lab.endings import command_line
 from mpiric.machine import notice
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import Finding, MpiricError, after_run
 from mpiric.model.machine import parse_pu_list
 from mpiric.model.profile import SHORT_S, Advice
-from mpiric.model.record import RankRecord
 from mpiric.model.situation import Allowed, RankSeen, Situation
 from mpiric.profile.advise import rules
 from mpiric.profile.cells import fact
 from mpiric.workflows.defaults import MISSED, missed_defaults
-from mpiric.workflows.launch.container_findings import container_findings, hint_file_findings
+from mpiric.workflows.launch.findings import container_findings, hint_file_findings
 from mpiric.workflows.launch.parse_job import ParsedJob, libraries_of_program, program_path
 from mpiric.workflows.placement.verify import judge_record, looking
 from mpiric.workflows.profile.profile import Profiled, profile
 from mpiric.workflows.profile.request import ProfileRequest
+from mpiric.workflows.run.run import with_values
 from mpiric.workflows.trials.expected import expected_situation
 from mpiric.workflows.trials.recorded_runs import findings_of
+from mpiric.workflows.trials.users_lab import inputs_seen
 
 # Finding of the placement → finding of the record on the same subject, which is reported, as it has numbers
 _REPORTED_BY_RECORD = {
@@ -250,25 +254,72 @@ def _with_recorded_ranks(situation: Situation, done: Profiled, host: Host) -> Si
     if done.record is None or not done.record.ranks:
         return situation
     libraries = libraries_of_program(done.prepared.parsed, host)
-    ranks = tuple(_rank(rank, libraries) for rank in done.record.ranks)
+    ranks = tuple(
+        RankSeen(
+            rank=rank.rank,
+            program=rank.facts.get("executable", ""),
+            cpus_allowed=parse_pu_list(rank.facts.get("affinity", "")),
+            threads=fact(rank, "threads"),
+            user_s=fact(rank, "time.user_us") / 1e6,
+            system_s=fact(rank, "time.system_us") / 1e6,
+            minor_faults=fact(rank, "faults.minor"),
+            major_faults=fact(rank, "faults.major"),
+            voluntary_switches=fact(rank, "switches.voluntary"),
+            involuntary_switches=fact(rank, "switches.involuntary"),
+            rss_peak_bytes=fact(rank, "memory.peak_kib") << 10,
+            huge_bytes=fact(rank, "memory.huge_kib") << 10,
+            libraries=libraries,
+        )
+        for rank in done.record.ranks
+    )
     wall_s = max(rank.wall_s for rank in done.record.ranks)
     wall_s = wall_s if wall_s >= SHORT_S else 0.0  # no rates per second of a very short run
     return replace(situation, observation=replace(situation.observation, ranks=ranks, wall_s=wall_s))
 
 
-def _rank(rank: RankRecord, libraries: tuple[str, ...]) -> RankSeen:
-    return RankSeen(
-        rank=rank.rank,
-        program=rank.facts.get("executable", ""),
-        cpus_allowed=parse_pu_list(rank.facts.get("affinity", "")),
-        threads=fact(rank, "threads"),
-        user_s=fact(rank, "time.user_us") / 1e6,
-        system_s=fact(rank, "time.system_us") / 1e6,
-        minor_faults=fact(rank, "faults.minor"),
-        major_faults=fact(rank, "faults.major"),
-        voluntary_switches=fact(rank, "switches.voluntary"),
-        involuntary_switches=fact(rank, "switches.involuntary"),
-        rss_peak_bytes=fact(rank, "memory.peak_kib") << 10,
-        huge_bytes=fact(rank, "memory.huge_kib") << 10,
-        libraries=libraries,
-    )
+@dataclass(frozen=True)
+class RemedyTrial:
+    """Result of the changed command."""
+
+    command: str
+    works: bool
+    reason: str = ""  # why it does not work, or could not be tried
+
+
+def try_remedy(request: ProfileRequest, diagnosis: Diagnosis, host: Host) -> RemedyTrial | None:
+    """Run the command with the remedy of the first finding; None if no change of the command cures it.
+
+    The run ends at the limit of the request. It works if it ends well, or is still running at the limit, and
+    no failure is found in it.
+    """
+    explaining = [advice for advice in diagnosis.causes if advice.remedy]
+    if not explaining or explaining[0].remedy is None:
+        return None
+    remedy, parsed = explaining[0].remedy, diagnosis.profiled.prepared.parsed
+    command, job = command_line(remedy), parsed.job
+    removed = set(remedy.launch.unset)
+    environment = {name: value for name, value in job.environment.items() if name not in removed}
+    environment |= remedy.launch.environment
+    policy = CopyPolicy(on_this_node=parsed.nodes == 1)
+    try:
+        with (
+            record_directory(replace(request, directory=None)) as store,
+            WorkingCopies(Path(job.working_directory), store, policy) as copies,
+        ):
+            copies.depend_on(inputs_seen(job))
+            directory = str(copies.fresh().path)
+            argv = remedy.launch.argv
+            if remedy.values:
+                argv, environment = with_values(argv, directory, environment, remedy.values, host)
+            changed = replace(
+                request, argv=argv, working_directory=directory, environment=environment,
+                directory=store / "record", mpi="", output=Output.STDERR,
+            )  # fmt: skip
+            done = profile(changed, host)
+    except MpiricError as error:
+        return RemedyTrial(command, works=False, reason=f"it could not be tried: {error.message}")
+    causes = [advice for advice in done.profile.advice if advice.explains_run] if done.profile else []
+    if done.ending or causes:
+        return RemedyTrial(command, works=False, reason=(done.ending or causes[0]).finding.says)
+    status = done.status
+    return RemedyTrial(command, status == 0, f"it ended with exit status {status}" if status else "")

@@ -29,20 +29,20 @@ from mpiric.profile.advise import advise
 from mpiric.profile.analyse import analyse
 from mpiric.profile.files import ranks_in_one_stripe
 from mpiric.profile.numbers import layout_numbers
+from mpiric.profile.outside_time import hosts_line, outside_advice, run_parts, with_outside
 from mpiric.profile.pace import run_pace
 from mpiric.profile.read import merge_parts, read_record
 from mpiric.profile.sites import name_sites
 from mpiric.storage import layouts_of
 from mpiric.tuning.mark_choice import choose_key, mark_name, without_library_places
+from mpiric.workflows.launch.findings import ranks_alone
 from mpiric.workflows.launch.loadable import why_not_loadable
 from mpiric.workflows.launch.nodes import cleaned_nodes
 from mpiric.workflows.launch.parse_job import ParsedJob, parse_job, program_path
-from mpiric.workflows.launch.world_check import ranks_alone
 from mpiric.workflows.placement.verify import judge_record, variables_that_bind
 from mpiric.workflows.profile.request import FAILING, ProfileRequest, directory_of, lock_emptied, unwritable
 from mpiric.workflows.run.run import with_mpi, with_values
 from mpiric.workflows.trials.last_look import look_at_ranks
-from mpiric.workflows.trials.outside_time import hosts_line, outside_advice, run_parts, with_outside
 from mpiric.workflows.trials.recorded_runs import with_others, with_stuck
 
 _FLUSH_S = 0.3  # time for ranks to write their buffers before the run is ended

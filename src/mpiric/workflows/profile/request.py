@@ -17,8 +17,8 @@ from mpiric.model.mpi_library import AbiFamily
 from mpiric.model.profile import Profile
 from mpiric.profile import layout
 from mpiric.profile.ended import ENDED
+from mpiric.report.json_objects import profile_json
 from mpiric.report.profile_html import profile_html
-from mpiric.report.profile_json import profile_json
 from mpiric.tuning.store import Lock
 from mpiric.workflows.mapping.map import order_for_record
 from mpiric.workflows.trials.recorded_runs import DATA

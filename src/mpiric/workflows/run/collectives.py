@@ -16,7 +16,7 @@ from mpiric.model.policy import COLLECTIVES
 from mpiric.model.quoting import printable
 from mpiric.model.situation import Situation, Tuner
 from mpiric.model.storage import HERE, parse_layouts, write_layouts
-from mpiric.workflows.launch.container_findings import hint_file_findings
+from mpiric.workflows.launch.findings import hint_file_findings
 from mpiric.workflows.policies import check_mpi, check_writable, read_policy, site_policy, with_policy
 
 _RULES = "OMPI_MCA_coll_tuned_use_dynamic_rules"

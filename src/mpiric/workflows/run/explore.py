@@ -16,7 +16,6 @@ from mpiric.model.run import Outcome
 from mpiric.schedulers import batch_scheduler_here
 from mpiric.tuning.exploration import (
     UNPAIRED,
-    Assignment,
     Explored,
     ExploredJob,
     JobEnd,
@@ -134,15 +133,15 @@ def _take_turn(
         if limit:
             say(f"not explored: {limit}; running with the recipe")
         coin = Side.RECIPE if secrets.randbits(1) else Side.ORIGINAL
-        place = Assignment(UNPAIRED, Side.RECIPE) if limit else assign(ledger.jobs, inputs, coin)
-        if place.note:
-            say(place.note)
-        job = beginning_job(place, inputs, directory, host)
+        block, side, note = (UNPAIRED, Side.RECIPE, "") if limit else assign(ledger.jobs, inputs, coin)
+        if note:
+            say(note)
+        job = beginning_job(block, side, inputs, directory, host)
         log.append("began", begun_fields(job))
-    if place.block != UNPAIRED:
-        how = "with the recipe" if place.side is Side.RECIPE else "without the recipe"
-        say(f"exploring: this job (block {place.block}) runs {how}")
-    return place.side, job
+    if block != UNPAIRED:
+        how = "with the recipe" if side is Side.RECIPE else "without the recipe"
+        say(f"exploring: this job (block {block}) runs {how}")
+    return side, job
 
 
 def _enter_end(

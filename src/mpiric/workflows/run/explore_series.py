@@ -21,10 +21,10 @@ from mpiric.schedulers import batch_scheduler_here
 from mpiric.tuning.events import read_log
 from mpiric.tuning.exploration import (
     VERSION,
-    Assignment,
     ExploredJob,
     JobEnd,
     Ledger,
+    Side,
     end_fields,
     read_ledger,
 )
@@ -93,15 +93,15 @@ def digest_of_inputs(job: Job, more: Iterable[str] = ()) -> str:
     return state.hexdigest()[:16]
 
 
-def beginning_job(place: Assignment, inputs: str, directory: Path, host: Host) -> ExploredJob:
+def beginning_job(block: int, side: Side, inputs: str, directory: Path, host: Host) -> ExploredJob:
     """Describe a job that begins, with its process and scheduler job, by which its end is found later."""
     scheduler = batch_scheduler_here(host)
     scheduler_job = scheduler.own_job(host.environ) if scheduler else ""
     name = secrets.token_hex(6)
     return ExploredJob(
         name,
-        place.block,
-        place.side,
+        block,
+        side,
         inputs,
         host=socket.gethostname(),
         process=(os.getpid(), process_started(os.getpid())),

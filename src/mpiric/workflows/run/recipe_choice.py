@@ -106,28 +106,18 @@ def _of_program(name: str, store: Path | None) -> Sequence[Recipe]:
 
 def with_parts_of(recipe: Recipe | None, situation: Situation, store: Path | None, host: Host) -> Situation:
     """Return the situation with the parameters of the command, the policy and the rank order of a recipe."""
-    if recipe is not None:
-        situation = replace(situation, job=with_parameters(situation.job, recipe.parameters))
-    situation = _with_policy_of(recipe, situation, store, host)
-    return _with_order_of(recipe, situation, store, host)
-
-
-def _with_policy_of(recipe: Recipe | None, situation: Situation, store: Path | None, host: Host) -> Situation:
-    """Return the situation with the policy of a recipe, readable by rank 0 or exported for the library."""
-    if recipe is None or not recipe.policy:
+    if recipe is None:
         return situation
-    policy = parse_flat("\n".join(recipe.policy).encode(), "the policy of the recipe")
-    if recipe.configuration.as_dict().get("collectives") == "exported":
-        return replace(situation, tuner=exporting(situation.tuner, policy, store, host))
-    if not situation.tuner.library:
-        return situation
-    return replace(situation, tuner=with_policy(situation.tuner, policy, situation, store, host))
-
-
-def _with_order_of(recipe: Recipe | None, situation: Situation, store: Path | None, host: Host) -> Situation:
-    """Return the situation with the rank order of a recipe, readable by rank 0."""
-    values = recipe.configuration.as_dict() if recipe else {}
-    if recipe is not None and "rank-order" in values and recipe.rank_order:
+    values, tuner = recipe.configuration.as_dict(), situation.tuner
+    if recipe.policy:  # readable by rank 0, or exported for the library
+        policy = parse_flat("\n".join(recipe.policy).encode(), "the policy of the recipe")
+        if values.get("collectives") == "exported":
+            tuner = exporting(tuner, policy, store, host)
+        elif tuner.library:
+            tuner = with_policy(tuner, policy, situation, store, host)
+    job = with_parameters(situation.job, recipe.parameters)
+    situation = replace(situation, job=job, tuner=tuner)
+    if "rank-order" in values and recipe.rank_order:
         directory = store or default_store()
         return with_order(situation, recipe.rank_order, values["rank-order"], directory, host)
     return with_orders(situation, RankOrders(), host) if "honour-reorder" in values else situation

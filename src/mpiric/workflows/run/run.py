@@ -18,7 +18,7 @@ from mpiric.model.quoting import sh_word
 from mpiric.model.situation import Situation
 from mpiric.tuning.store import default_store
 from mpiric.workflows.defaults import DefaultLaunch, with_safe_defaults
-from mpiric.workflows.launch.container_findings import breaking
+from mpiric.workflows.launch.findings import breaking
 from mpiric.workflows.launch.fingerprints import fingerprint
 from mpiric.workflows.launch.nodes import without_missing
 from mpiric.workflows.launch.parse_job import ParsedJob, parse_job, program_path

@@ -87,20 +87,14 @@ def with_sizes_of_line(request: LayoutRequest, job: Job) -> LayoutRequest:
     )
 
 
-@dataclass(frozen=True)
-class RankService:
-    """Service with which ranks find each other under the scheduler's launcher."""
+def rank_service(
+    job: Job, scheduler: BatchScheduler, requested: str, host: Host
+) -> tuple[str, str, dict[str, str], str]:
+    """Choose ``--mpi``, by which ranks find each other, by the MPI library that the program is linked to.
 
-    manager: str = ""  # value of --mpi
-    dialect: str = ""  # launcher of the MPI library; "" for an unknown library
-    environment: Mapping[str, str] = field(default_factory=dict)
-    sentence: str = ""  # advice for the user
-
-
-def rank_service(job: Job, scheduler: BatchScheduler, requested: str, host: Host) -> RankService:
-    """Choose ``--mpi`` by the MPI library that the program is linked to.
-
-    Raises MismatchError where Slurm has no plug-in for it: srun would start jobs of one rank each.
+    Return the value of ``--mpi``, the launcher of the MPI library ("" if it is unknown), variables, and
+    advice for the user. Raises MismatchError where Slurm has no plug-in for it: srun would start jobs of one
+    rank each.
     """
     path = program_path(job, host)
     needed = mpis.mpi_needed_by(host, path) if path else ""
@@ -118,17 +112,22 @@ def rank_service(job: Job, scheduler: BatchScheduler, requested: str, host: Host
             hint=f"use the launcher of the MPI library: mpiric script … -- mpirun -n N {job.program[0]}",
         )
     if not manager and scheduler.default_process_manager(host) == "none":
-        return RankService(
-            sentence=f"the MPI library of {job.program[0]} is unknown, and {scheduler.title} uses no process "
-            "manager by default (MpiDefault=none): add --mpi pmi2 (MPICH, Intel MPI) or "
-            "--mpi pmix (Open MPI)"
+        return (
+            "",
+            "",
+            {},
+            (
+                f"the MPI library of {job.program[0]} is unknown, and {scheduler.title} uses no process "
+                "manager by default (MpiDefault=none): add --mpi pmi2 (MPICH, Intel MPI) or "
+                "--mpi pmix (Open MPI)"
+            ),
         )
     variable = launcher.process_manager_needs if launcher else ""
     if not variable or variable in job.environment or scheduler.launcher != "srun":
-        return RankService(manager, dialect)
+        return manager, dialect, {}, ""
     file = next((path for path in _PMI_LIBRARIES if host.is_file(path)), "")
     missing = f"set {variable} to Slurm's libpmi2.so in the script, so that the ranks find each other"
-    return RankService(manager, dialect, {variable: file} if file else {}, "" if file else missing)
+    return manager, dialect, {variable: file} if file else {}, "" if file else missing
 
 
 def without_service(job: Job, scheduler: BatchScheduler, host: Host) -> str:
@@ -136,10 +135,9 @@ def without_service(job: Job, scheduler: BatchScheduler, host: Host) -> str:
     named = any(segment.first(Meaning.PROCESS_MANAGER) for segment in job.segments)
     if job.dialect != "srun" or named or scheduler.default_process_manager(host) != "none":
         return ""
-    manager = (
-        rank_service(job, scheduler, "", host).manager or "pmi2 (MPICH, Intel MPI) or --mpi=pmix (Open MPI)"
-    )
-    return f"srun starts jobs of one rank each (MpiDefault=none): use srun --mpi={manager}"
+    manager, *_ = rank_service(job, scheduler, "", host)
+    named_manager = manager or "pmi2 (MPICH, Intel MPI) or --mpi=pmix (Open MPI)"
+    return f"srun starts jobs of one rank each (MpiDefault=none): use srun --mpi={named_manager}"
 
 
 def with_site_defaults(options: ScriptOptions, site: SiteDefaults, program: str) -> ScriptOptions:
@@ -204,10 +202,10 @@ def script(request: ScriptRequest, host: Host) -> Script:
     layout = plan_layout(with_sizes_of_line(request.layout, job), shape)
     argv, sentence, unbound = request.argv, without_service(job, scheduler, host), ""
     if not named:
-        service = rank_service(job, scheduler, request.mpi or site.mpi, host)
-        argv = (*scheduler.launch(layout, shape, service.manager, service.dialect), *request.argv)
-        sentence, unbound = service.sentence, scheduler.unbound(layout, service.dialect)
-        options = replace(options, environment={**service.environment, **options.environment})
+        manager, library, variables, sentence = rank_service(job, scheduler, request.mpi or site.mpi, host)
+        argv = (*scheduler.launch(layout, shape, manager, library), *request.argv)
+        unbound = scheduler.unbound(layout, library)
+        options = replace(options, environment={**variables, **options.environment})
     launch, sentences = _with_recipe(request, argv, host) if request.recipe else (Launch(argv, ""), ())
     around = () if named else scheduler.around_program(layout)
     settings = ((setting.knob, setting.value) for setting in launch.settings)

@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from math import ceil, inf, log2
 
-from mpiric.model.dataclass import dataclass
 from mpiric.model.policy import LIBRARY
 from mpiric.statistics.sampling import Subject, SweepPoint, Times, next_points, time_between
 from mpiric.workflows.sweep.plan import NONBLOCKING, SweepPlan, in_blocks
@@ -18,31 +17,21 @@ _START_S = 2.0  # time to start a launch
 _PATIENCE = 10.0
 
 
-@dataclass(frozen=True)
-class Network:
-    """Model of the time of a call before any was measured."""
+# Description of a network, its latency in seconds, and its bandwidth in bytes per second.
+FAST = ("2 µs and 10 GB/s", 2e-6, 10e9)
+SLOW = ("1 ms and 100 Mbit/s", 1e-3, 12.5e6)
 
-    description: str
-    latency_s: float
-    bytes_per_s: float
 
-    def call_s(self, subject: Subject, size: int) -> float:
+def guessed_s(plan: SweepPlan, latency_s: float, bytes_per_s: float) -> float:
+    """Return the seconds that the full grid takes on a network."""
+
+    def call_s(subject: Subject, size: int) -> float:
         """Return the time of a step per doubling of the ranks, plus the time to move all bytes of a rank."""
         ranks = subject.shape.ranks
         moved = size * (ranks if in_blocks(subject.collective) else 1)
-        return self.latency_s * ceil(log2(ranks)) + moved / self.bytes_per_s
+        return latency_s * ceil(log2(ranks)) + moved / bytes_per_s
 
-
-FAST = Network("2 µs and 10 GB/s", 2e-6, 10e9)
-SLOW = Network("1 ms and 100 Mbit/s", 1e-3, 12.5e6)
-
-
-def guessed_s(plan: SweepPlan, network: Network) -> float:
-    """Return the seconds that the full grid takes on a network."""
-    points_s = (
-        _point_s(plan, p, network.call_s(p.subject, p.size), network.call_s(p.subject, 0))
-        for p in _grid(plan)
-    )
+    points_s = (_point_s(plan, p, call_s(p.subject, p.size), call_s(p.subject, 0)) for p in _grid(plan))
     return sum(points_s) + _launches(plan) * _START_S
 
 
@@ -99,11 +88,11 @@ class Costs:
 def cost_by_guess(plan: SweepPlan) -> str:
     """Return the message on the cost before the first measurement."""
     ranks = len(plan.nodes)
-    low, high = (guessed_s(plan, network) for network in (FAST, SLOW))
+    low, high = guessed_s(plan, *FAST[1:]), guessed_s(plan, *SLOW[1:])
     return (
         f"at most {plan.points} points on {ranks} ranks: {_core_hours(low, ranks)} core-hours "
-        f"({_time(low)}) on a network of {FAST.description}, {_core_hours(high, ranks)} "
-        f"({_time(high)}) on a network of {SLOW.description}{_ended(plan, high)}"
+        f"({_time(low)}) on a network of {FAST[0]}, {_core_hours(high, ranks)} "
+        f"({_time(high)}) on a network of {SLOW[0]}{_ended(plan, high)}"
     )
 
 

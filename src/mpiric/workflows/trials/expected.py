@@ -9,9 +9,9 @@ from mpiric.machine.running_ranks import see_jobs
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.situation import Allowed, Observation, RankSeen, Situation
 from mpiric.tuning.store import default_store
-from mpiric.workflows.launch.container_findings import host_mpi
-from mpiric.workflows.launch.host_names import host_names
+from mpiric.workflows.launch.findings import host_mpi
 from mpiric.workflows.launch.loadable import why_not_switchable
+from mpiric.workflows.launch.nodes import host_names
 from mpiric.workflows.launch.parameter_files import settings_in_files
 from mpiric.workflows.launch.parse_job import (
     ParsedJob,

@@ -16,7 +16,7 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.pace import KeyPace
 from mpiric.model.run import TO_MARKER, Narrator, Outcome, Phase, Plan, Run, Trial
-from mpiric.tuning.mark_split import MarkWindow, choose_window
+from mpiric.statistics.step_window import MarkWindow, choose_window
 from mpiric.tuning.objective import Budget
 from mpiric.workflows.launch.fingerprints import program_name
 from mpiric.workflows.trials.recorded_runs import runtime_with_marks

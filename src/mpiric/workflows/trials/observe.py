@@ -26,7 +26,6 @@ from mpiric.workflows.launch.parse_job import ParsedJob, resolve_mpi, serving
 from mpiric.workflows.trials.expected import expected_ranks, known_situation, observation_of, situation_of
 from mpiric.workflows.trials.find_marks import find_marks
 from mpiric.workflows.trials.recorded_runs import (
-    Recordings,
     not_recorded,
     observed_behaviour,
     record_original,
@@ -59,12 +58,14 @@ class OriginalRuns:
     host: Host
     budget: Budget | None
     untouched_runs: list[Trial] = field(default_factory=list)  # complete or ended early
-    recorded: Recordings = field(default_factory=Recordings)
+    recorded_runs: list[Trial] = field(default_factory=list)
+    records: list[Recorded] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)  # reason for missing records
 
     @property
     def whole(self) -> tuple[Trial, ...]:
         """Return the complete runs, untouched ones first."""
-        return (*self.whole_untouched, *self.recorded.trials)
+        return (*self.whole_untouched, *self.recorded_runs)
 
     @property
     def wall_s(self) -> float:
@@ -72,7 +73,7 @@ class OriginalRuns:
 
         If all runs ended early, the longest of them is a lower bound.
         """
-        if runs := self.whole_untouched or self.recorded.trials:
+        if runs := self.whole_untouched or self.recorded_runs:
             return median_low(trial.wall_s for trial in runs)
         return max(trial.wall_s for trial in self.untouched_runs)
 
@@ -98,13 +99,6 @@ class OriginalRuns:
         run_s, left_s = max(self.wall_s, 1e-9), self.budget.remaining_s
         needed = min(max(0, _FEWEST - len(self.whole)), int(left_s / run_s))
         return min(missing, max(needed, int((left_s - (1 - _SHARE) * self.budget.seconds) / run_s)))
-
-    def add(self, more: Recordings) -> None:
-        """Add recorded runs."""
-        old = self.recorded
-        self.recorded = Recordings(
-            (*old.trials, *more.trials), (*old.recorded, *more.recorded), (*old.notes, *more.notes)
-        )
 
     def untouched(self, early_end: EarlyEnd | None = None) -> Plan[Trial]:
         """Make an untouched run; repeat it if it fails after others have worked.
@@ -233,23 +227,24 @@ def observe(lab: Lab, parsed: ParsedJob, host: Host, narrator: Narrator, how: Ob
             if required:
                 raise MpiricError(marks_why, hint=_WITHOUT_NAME if options.named else "") from error
             lab.probes, lab.judge.at_mark = {}, None
-            runs.add(error.complete)
+            runs.recorded_runs += error.complete
+            runs.records += error.records
             narrator.say(f"no step marker, so that runs are not ended early: {marks_why}")
             if not runs.whole:
                 yield from runs.to_the_end(marks_why)
     yield from _run_whole(runs, lab, host, records)
     situation = replace(situation, observation=_observation(runs, parsed, host))
-    notes = runs.recorded.notes
+    notes = tuple(runs.notes)
     if records is not None and _makes_no_mpi_call(runs, situation.observation, records):
         situation = replace(situation, observation=replace(situation.observation, uses_mpi=False))
         notes = (_WITHOUT_MPI,)
         narrator.say(_WITHOUT_MPI)
-    behaviour = observed_behaviour(runs.recorded.recorded, situation)
+    behaviour = observed_behaviour(runs.records, situation)
     situation = replace(situation, observation=replace(situation.observation, behaviour=behaviour))
     # After a single run no time is left for another run to compare with it.
     lab.judge.learn(runs.whole, compare=how.compare and len(runs.whole) > 1)
     lab.situation = situation
-    return Observed(runs.whole, runs.recorded.recorded, notes, marks_why=marks_why)
+    return Observed(runs.whole, tuple(runs.records), notes, marks_why=marks_why)
 
 
 def _are_up(observed: tuple[RankSeen, ...], ranks: int, host: Host) -> bool:
@@ -270,7 +265,10 @@ def _run_whole(runs: OriginalRuns, lab: Lab, host: Host, records: Path | None) -
     if runs.that_fit(usual) and not runs.whole_untouched:
         yield from runs.untouched()
     if records is not None:
-        runs.add((yield from record_original(lab, host, records, runs.that_fit(usual))))
+        trials, recorded, notes = yield from record_original(lab, host, records, runs.that_fit(usual))
+        runs.recorded_runs += trials
+        runs.records += recorded
+        runs.notes += notes
     while runs.that_fit(usual):
         yield from runs.untouched()
     for _ in range(_DISTURBED_RUNS):
@@ -283,7 +281,7 @@ def _makes_no_mpi_call(runs: OriginalRuns, observation: Observation, records: Pa
 
     Neither the executable nor a rank that was seen has an MPI library then, and nothing was recorded.
     """
-    if observation.mpi_names or runs.recorded.recorded or not runs.recorded.trials:
+    if observation.mpi_names or runs.records or not runs.recorded_runs:
         return False
     if any(
         is_mpi_library(path)

@@ -23,7 +23,6 @@ from mpiric.lab.directory_runs import Recorded, Recorder, read_recorded, recorde
 from mpiric.lab.lab import Lab
 from mpiric.lab.probes import WholeRun
 from mpiric.model.configuration import Configuration
-from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import Finding, MpiricError
 from mpiric.model.json_text import parse_json
 from mpiric.model.machine import Core
@@ -41,22 +40,22 @@ from mpiric.model.profile import (
 from mpiric.model.quoting import sh_command
 from mpiric.model.record import Record
 from mpiric.model.run import RECORDED, Outcome, Phase, Plan, Run, Trial
-from mpiric.model.situation import Observation, Situation
+from mpiric.model.situation import Situation
 from mpiric.model.translation import family_above
 from mpiric.profile.analyse import analyse, compare
 from mpiric.profile.behaviour import behaviour_of, merged
+from mpiric.profile.outside_time import START_NUMBERS, with_outside
 from mpiric.profile.pace import run_pace
 from mpiric.profile.read import read_record
 from mpiric.profile.sites import name_sites
 from mpiric.profile.stuck import stuck_advice
-from mpiric.report.profile_json import advice_from_json
+from mpiric.report.json_objects import advice_from_json
 from mpiric.statistics.space import SearchSpace
 from mpiric.tuning.mark_choice import without_library_places
 from mpiric.tuning.mark_split import step_change
+from mpiric.workflows.launch.findings import refuse_ranks_alone
 from mpiric.workflows.launch.loadable import why_not_loadable
 from mpiric.workflows.launch.parse_job import program_path
-from mpiric.workflows.launch.world_check import refuse_ranks_alone
-from mpiric.workflows.trials.outside_time import START_NUMBERS, with_outside
 
 _SWITCH = b"MPIRIC_MARK_OUT"
 _WITHOUT_RECORD = (
@@ -66,8 +65,13 @@ _WITHOUT_RECORD = (
 
 def recorder_for(situation: Situation, host: Host) -> Recorder:
     """Return the recorder for observed ranks. Raises MpiricError if nothing can be loaded."""
-    if reason := unrecordable(situation.observation):
-        raise MpiricError(reason, hint=_WITHOUT_RECORD)
+    if not situation.observation.ranks:
+        raise MpiricError("no rank was seen", hint=_WITHOUT_RECORD)
+    if not situation.observation.is_dynamic:
+        raise MpiricError(
+            "the program shows no C library (statically linked or setuid), so that nothing can be loaded",
+            hint=_WITHOUT_RECORD,
+        )
     path = program_path(situation.job, host)
     family = (mpis.abi_of_program(host, path) if path else None) or family_above(situation.mpi)
     if family is None:
@@ -78,15 +82,6 @@ def recorder_for(situation: Situation, host: Host) -> Recorder:
     if reason := why_not_loadable(situation.job, recorder.library, host):
         raise MpiricError(reason, hint=_WITHOUT_RECORD)
     return recorder
-
-
-def unrecordable(observation: Observation) -> str:
-    """Return the reason why nothing can be loaded into the observed ranks, "" if it can."""
-    if not observation.ranks:
-        return "no rank was seen"
-    if observation.is_dynamic:
-        return ""
-    return "the program shows no C library (statically linked or setuid), so that nothing can be loaded"
 
 
 def runtime_with_marks(situation: Situation, host: Host) -> str:
@@ -128,20 +123,13 @@ def recorded_by(trial: Trial, lab: Lab, directory: Path) -> Recorded:
     )
 
 
-@dataclass(frozen=True)
-class Recordings:
-    """Successful recorded runs, their records, and the reason for missing ones."""
-
-    trials: tuple[Trial, ...] = ()
-    recorded: tuple[Recorded, ...] = ()
-    notes: tuple[str, ...] = ()
-
-
-def record_original(lab: Lab, host: Host, records: Path, runs: int) -> Plan[Recordings]:
+def record_original(
+    lab: Lab, host: Host, records: Path, runs: int
+) -> Plan[tuple[list[Trial], list[Recorded], list[str]]]:
     """Record ``runs`` runs of the original, each into its own directory in ``records``.
 
-    The first run that fails or leaves no record is the last one. A later untouched run shows whether the
-    program or the recording failed.
+    Return the successful runs, their records, and the reason for missing ones. The first run that fails or
+    leaves no record is the last one. A later untouched run shows whether the program or the recording failed.
     """
     shutil.rmtree(records, ignore_errors=True)  # records of an interrupted tune
     trials: list[Trial] = []
@@ -157,10 +145,10 @@ def record_original(lab: Lab, host: Host, records: Path, runs: int) -> Plan[Reco
             recorded.append(recorded_by(trial, lab, directory))
     except (MpiricError, OSError) as error:
         why = error.message if isinstance(error, MpiricError) else str(error.strerror)
-        return Recordings(tuple(trials), tuple(recorded), (not_recorded(why, len(recorded)),))
+        return trials, recorded, [not_recorded(why, len(recorded))]
     for one in recorded:
         refuse_ranks_alone(lab.situation.job, one.record, host)
-    return Recordings(tuple(trials), tuple(recorded))
+    return trials, recorded, []
 
 
 def not_recorded(why: str, times: int = 0) -> str:
@@ -176,25 +164,23 @@ _DEVICE = re.compile(r"MPICH Device:\s*(\S+)")
 
 def observed_behaviour(recorded: Sequence[Recorded], situation: Situation) -> Behaviour | None:
     """Return one behaviour from several records of a configuration; None without a record."""
-    behaviours = [_behaviour(record, situation) for record in recorded]
+    behaviours = []
+    for run in recorded:
+        carriers = knobs.carriers(situation, run.profile.library.get("transport", ""))
+        # Device of MPICH and its derivatives, such as ``ch4:ucx``.
+        versions = (rank.facts.get("mpi.version", "") for rank in run.record.ranks)
+        devices = (match[1] for version in versions if (match := _DEVICE.search(version)))
+        behaviour = behaviour_of(
+            run.record,
+            replace(run.profile, files=tuple(_relative(file, run.ran_in) for file in run.profile.files)),
+            replace(carriers, transport=carriers.transport or next(devices, "")),
+            run.run_s,
+            run.safe_s,
+            run.ended_unix_s,
+            huge_pages=situation.machine.memory.pages.transparent == "always",
+        )
+        behaviours.append(behaviour)
     return merged(behaviours) if behaviours else None
-
-
-def _behaviour(recorded: Recorded, situation: Situation) -> Behaviour:
-    carriers = knobs.carriers(situation, recorded.profile.library.get("transport", ""))
-    profile = recorded.profile
-    # Device of MPICH and its derivatives, such as ``ch4:ucx``.
-    versions = (rank.facts.get("mpi.version", "") for rank in recorded.record.ranks)
-    devices = (match[1] for version in versions if (match := _DEVICE.search(version)))
-    return behaviour_of(
-        recorded.record,
-        replace(profile, files=tuple(_relative(file, recorded.ran_in) for file in profile.files)),
-        replace(carriers, transport=carriers.transport or next(devices, "")),
-        recorded.run_s,
-        recorded.safe_s,
-        recorded.ended_unix_s,
-        huge_pages=situation.machine.memory.pages.transparent == "always",
-    )
 
 
 def _relative(file: FileTotal, directory: str) -> FileTotal:

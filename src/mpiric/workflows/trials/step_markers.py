@@ -26,6 +26,7 @@ from mpiric.profile.pace import modules_of, run_pace
 from mpiric.profile.read import read_file
 from mpiric.profile.sites import name_places
 from mpiric.profile.stuck import stuck_advice
+from mpiric.statistics.step_window import MarkWindow, choose_window, window_of
 from mpiric.tuning.events import AMENDED, TuneEvents
 from mpiric.tuning.mark_choice import (
     MarkChoice,
@@ -37,11 +38,10 @@ from mpiric.tuning.mark_choice import (
     without_key,
     without_library_places,
 )
-from mpiric.tuning.mark_split import MarkWindow, choose_window, marks_of, window_of
+from mpiric.tuning.mark_split import marks_of
 from mpiric.tuning.store import TuneLog
 from mpiric.workflows.trials.last_look import look_at_ranks
 from mpiric.workflows.trials.recorded_runs import (
-    Recordings,
     recorded_by,
     recorded_run,
     recorder_for,
@@ -128,11 +128,13 @@ class MarkOptions:
 
 
 class NoMarksError(MpiricError):
-    """A program has no step markers; ``complete`` is the observed run if it was complete."""
+    """A program has no step markers; ``complete`` is the observed run if it was complete, with its record."""
 
-    def __init__(self, message: str, complete: Recordings | None = None) -> None:
+    def __init__(self, message: str, run: Trial | None = None, recorded: Recorded | None = None) -> None:
         super().__init__(message)
-        self.complete = complete or Recordings()
+        is_complete = run is not None and not run.came_early
+        self.complete = [run] if run and is_complete else []
+        self.records = [recorded] if recorded and is_complete else []
 
 
 @dataclass(frozen=True)
@@ -181,14 +183,14 @@ def learn_marks(lab: Lab, host: Host, records: Path, options: MarkOptions) -> Pl
         pace = pace.seen_until(watch.seen_s)  # a busy node may take long to end the ranks
     result = watch.proposal(pace, why, at_end=True)
     if result.window is None or result.choice.key is None:
-        raise NoMarksError(result.choice.why, _complete_run(trial, recorded))
+        raise NoMarksError(result.choice.why, trial, recorded)
     is_free = options.named is None and not options.required
     if is_free and not trial.came_early and trial.wall_s <= options.long_s:
         # The first run was longer: it compiled code for later runs, or was disturbed.
-        raise NoMarksError(f"a second run took {trial.wall_s:.3g} s only", _complete_run(trial, recorded))
+        raise NoMarksError(f"a second run took {trial.wall_s:.3g} s only", trial, recorded)
     if is_free and is_most_of(result.window, trial):
         until_s = f"a run to the mark takes {result.window.last_s:.3g} s, a whole one {trial.wall_s:.3g} s"
-        raise NoMarksError(until_s, _complete_run(trial, recorded))
+        raise NoMarksError(until_s, trial, recorded)
     numbers = result.window.first, result.window.last
     pair = MarkPair(result.choice.key, *numbers, on_rank_0_alone=result.choice.on_rank_0_alone)
     reasons = [result.choice.why, *(_describe(pair.key, recorded, watch, host) if recorded else ())]
@@ -196,11 +198,6 @@ def learn_marks(lab: Lab, host: Host, records: Path, options: MarkOptions) -> Pl
     whole_marks = result.calls if is_counted else None
     why_unrecorded = "" if recorded else why
     return StepMarkers(pair, result.window, "; ".join(reasons), whole_marks, recorded, why_unrecorded)
-
-
-def _complete_run(trial: Trial, recorded: Recorded | None) -> Recordings | None:
-    """Return the run that was looked at if it came to its end."""
-    return None if trial.came_early else Recordings((trial,), (recorded,) if recorded else ())
 
 
 def is_most_of(window: MarkWindow, trial: Trial) -> bool:

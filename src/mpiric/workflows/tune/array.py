@@ -47,7 +47,7 @@ from mpiric.workflows.submit.array_rounds import (
     was_cancelled,
 )
 from mpiric.workflows.trials.step_markers import keep_marks
-from mpiric.workflows.tune.answer_effects import observe_answer
+from mpiric.workflows.tune.check_answer import observe_answer
 from mpiric.workflows.tune.collectives import learn_collectives, with_learned
 from mpiric.workflows.tune.find_candidates import find_candidates, look_at_knobs
 from mpiric.workflows.tune.space import find_rank_orders, with_planned_orders
@@ -218,7 +218,8 @@ def plan_round(state: TuneState, array_round: ArrayRound) -> tuple[tuple[Run, ..
         and not (trial.phase is Phase.SEARCH and trial.block.startswith(_LEARNING))
     ]
     budget = budget_left(state)
-    chosen = _chosen(state.log)
+    events = state.log.read().named("candidates")  # none before the end of the search
+    chosen = [Configuration.of(candidate) for candidate in events[-1]["configurations"]] if events else None
     searches = chosen is None and array_round.number < _SEARCH_ROUNDS
     fit = budget.runs_that_fit(max(state.run_s, 1e-3))
     share = ceil(_SEARCH_SHARE * fit / (_SEARCH_ROUNDS - array_round.number)) if searches else fit
@@ -280,12 +281,6 @@ def _room(spread: Spread, run_s: float, first_runs: int) -> int:
             hint=f"continue with --resume --slice {minutes}m",
         )
     return runs
-
-
-def _chosen(log: TuneLog) -> list[Configuration] | None:
-    """Return the logged candidates for the proof, None before the end of the search."""
-    events = log.read().named("candidates")
-    return [Configuration.of(candidate) for candidate in events[-1]["configurations"]] if events else None
 
 
 class _Findings(Narrator):

@@ -27,6 +27,7 @@ from mpiric.model.errors import MpiricError
 from mpiric.model.policy import LIBRARY, REDUCING, UNSIZED, LearnedKey, LearnedPolicy, Measured
 from mpiric.model.run import BENCHMARKED, LEARNING, Narrator, Phase, Plan, Run
 from mpiric.model.situation import Situation, Tuner
+from mpiric.plans.budget import benchmark_s, proof_shortfall
 from mpiric.statistics.sampling import Subject, SweepPoint, confirmed, learned_keys, over_sizes
 from mpiric.tuning.policy_files import disturbed_points, read_learned, render_line, write_learned
 from mpiric.tuning.policy_merge import condense
@@ -42,7 +43,6 @@ from mpiric.workflows.sweep.explore import Measurer
 from mpiric.workflows.sweep.log import LOG, Log
 from mpiric.workflows.sweep.plan import COLLECTIVES, SweepPlan, SweepRequest, prepare_calls
 from mpiric.workflows.trials.users_lab import users_lab
-from mpiric.workflows.tune.find_candidates import benchmark_s, proof_shortfall
 from mpiric.workflows.tune.space import requested_space
 from mpiric.workflows.tune.state import TuneState
 

@@ -21,7 +21,7 @@ from mpiric.model.job import Launch
 from mpiric.model.run import Trial
 from mpiric.model.situation import Situation
 from mpiric.model.storage import FileLayout, Stripes
-from mpiric.storage import Storage, read_mounts, read_storage, storages
+from mpiric.storage import read_mounts, read_storage, storages
 from mpiric.tuning.objective import TIMES
 from mpiric.workflows.trials.users_lab import inputs_seen
 from mpiric.workflows.tune.state import TuneState
@@ -54,7 +54,24 @@ def begin_file_runs(state: TuneState) -> None:
     if not acts or state.is_planned or state.marks is not None:
         return
     lab.runs.cold = () if request.warm else inputs_seen(state.situation.job, state.recorded)
-    _bound_bytes(state)
+    run_bytes = bytes_of_a_run(state.originals, state.situation)
+    allowed = allowed_bytes(request.io_budget, state.situation)
+    if run_bytes and allowed is not None:
+        budget, runs = state.budget, int(allowed // run_bytes)
+        option = f"--io-budget {request.io_budget or DEFAULT_SHARE}"
+        if runs <= budget.runs_done:
+            raise MpiricError(
+                f"{option} allows {size(allowed)}, and {budget.runs_done} runs have written "
+                f"{size(run_bytes)} each",
+                hint="allow more, free space, or use a smaller input",
+            )
+        budget.runs = runs if budget.runs is None else min(budget.runs, runs)
+        total = size((budget.runs_that_fit(state.run_s) + budget.runs_done) * run_bytes)
+        sentence = (
+            f"a run writes {size(run_bytes)}, all together at most {total} of {size(allowed)} ({option})"
+        )
+        state.note(sentence)
+        state.narrator.say(sentence)
     if request.objective.text in TIMES and not lab.judge.until_safe:
         lab.judge.until_safe = True
         launch = render(Configuration(), state.situation)
@@ -62,28 +79,6 @@ def begin_file_runs(state: TuneState) -> None:
             lab.judge.valued(trial, launch, state.situation) if trial.objective is not None else trial
             for trial in state.originals
         )
-
-
-def _bound_bytes(state: TuneState) -> None:
-    run_bytes = bytes_of_a_run(state.originals, state.situation)
-    allowed = allowed_bytes(state.request.io_budget, state.situation)
-    if not run_bytes or allowed is None:
-        return
-    budget, runs = state.budget, int(allowed // run_bytes)
-    option = f"--io-budget {state.request.io_budget or DEFAULT_SHARE}"
-    if runs <= budget.runs_done:
-        raise MpiricError(
-            f"{option} allows {size(allowed)}, and {budget.runs_done} runs have written "
-            f"{size(run_bytes)} each",
-            hint="allow more, free space, or use a smaller input",
-        )
-    budget.runs = runs if budget.runs is None else min(budget.runs, runs)
-    total = (budget.runs_that_fit(state.run_s) + budget.runs_done) * run_bytes
-    sentence = (
-        f"a run writes {size(run_bytes)}, all together at most {size(total)} of {size(allowed)} ({option})"
-    )
-    state.note(sentence)
-    state.narrator.say(sentence)
 
 
 def bytes_of_a_run(originals: tuple[Trial, ...], situation: Situation) -> float:
@@ -114,11 +109,6 @@ def layout_refusal(situation: Situation, host: Host, *, in_place: bool) -> str:
         return ""
     if in_place:
         return "with --in-place the directory itself would keep the layout"
-    return _why_not(storage, situation, host)
-
-
-def _why_not(storage: Storage, situation: Situation, host: Host) -> str:
-    """Return the reason why another layout cannot be set on a new directory, "" if it can."""
     try:
         directory = Path(tempfile.mkdtemp(prefix=PREFIX, dir=situation.job.working_directory))
     except OSError as error:
@@ -127,7 +117,6 @@ def _why_not(storage: Storage, situation: Situation, host: Host) -> str:
         before = _default(directory, host)
         count = 1 if before is not None and before.count != 1 else 2
         layout = FileLayout((Stripes(count, _MIB),))
-        assert storage.render is not None
         launch = Launch((), str(directory), prepare=storage.render(layout, str(directory)))
         if complaint := make_ready(launch, situation.job.environment, directory):
             return complaint

@@ -5,9 +5,8 @@ The candidates are logged at the end of the search, so that a resumed tune conti
 
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
-from math import inf
 from statistics import median
 from typing import Any
 
@@ -18,14 +17,14 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Share
 from mpiric.model.run import Outcome, Phase, Plan, Trial
 from mpiric.model.situation import Situation
+from mpiric.plans.budget import proof_shortfall, search_budget
 from mpiric.plans.evaluator import Evaluator
 from mpiric.plans.ranking import HEAVY_GAIN
 from mpiric.plans.search import ProofCandidate, SearchResult, estimated_share, search
 from mpiric.plans.stages import EFFORTS
-from mpiric.statistics.claims import StoppingRule
+from mpiric.profile.outside_time import outside_of
 from mpiric.statistics.effects import UNPROMISING
-from mpiric.tuning.objective import TIMES, Budget
-from mpiric.workflows.trials.outside_time import outside_of
+from mpiric.tuning.objective import TIMES
 from mpiric.workflows.trials.recorded_runs import findings_of
 from mpiric.workflows.tune.file_runs import begin_file_runs
 from mpiric.workflows.tune.space import fill_in_space, is_worth_a_run, last_answer, withheld
@@ -59,6 +58,15 @@ def find_candidates(state: TuneState) -> Plan[list[Configuration]]:
         proves_shares=request.effort.proves_shares,
         explores=lambda: bool(not_reached(state)),
     )
+
+    def too_slow() -> float | None:
+        """Return the objective at which a run between step markers is stopped; None before the first run."""
+        if not is_between_marks or request.spread:
+            return None
+        ended = (trial for trial in (*state.originals, *state.searched) if trial.outcome is Outcome.OK)
+        best = min((trial.objective for trial in ended if trial.objective), default=None)
+        return None if best is None else _SLOW * best
+
     observed = (trial for trial in (*state.originals, *state.earlier) if trial.phase is Phase.OBSERVE)
     evaluator = Evaluator(
         state.space,
@@ -69,7 +77,7 @@ def find_candidates(state: TuneState) -> Plan[list[Configuration]]:
         expected_s=state.run_s,
         corrected=() if state.is_planned else state.lab.corrected,
         new_trials=state.searched,
-        stop_at=lambda: _too_slow(state) if is_between_marks else None,
+        stop_at=too_slow,
     )
     # Runs of one round of an array take the time of one run, so that more of them are worth it.
     effort = EFFORTS["thorough"] if state.array_trials else request.effort
@@ -133,15 +141,6 @@ def _note(result: SearchResult, state: TuneState) -> None:
         )
 
 
-def _too_slow(state: TuneState) -> float | None:
-    """Return the objective at which a run between step markers is stopped; None before the first run."""
-    objectives = [
-        trial.objective for trial in (*state.originals, *state.searched) if trial.outcome is Outcome.OK
-    ]
-    best = min((objective for objective in objectives if objective), default=None)
-    return None if best is None or state.request.spread else _SLOW * best
-
-
 def _is_ahead(state: TuneState) -> bool:
     """Return whether a configuration seems much faster than the original."""
     times: dict[Configuration, list[float]] = defaultdict(list)
@@ -164,8 +163,9 @@ def look_at_knobs(state: TuneState) -> None:
     # Other processes on the CPUs are not a matter of settings, but limit the precision of all results.
     advice = state.recorded[-1].profile.advice if state.recorded else ()
     of_run = [advised.finding for advised in advice if advised.finding.id == "cpus-taken"]
-    outside = outside_of(state.recorded[-1], state.situation.machine) if state.recorded else None
-    of_run += [outside.finding] if outside else []
+    for last in state.recorded[-1:]:
+        outside = outside_of(last.record, state.situation.machine, last.run_s, last.ended_unix_s)
+        of_run += [outside.finding] if outside else []
     fill_in_space(state)
     for dimension in state.space.dimensions:
         LOG.info("knob %s: to be tried: %s", dimension.knob, ", ".join(dimension.values))
@@ -180,15 +180,14 @@ _EVENT = "searched"
 
 def keep_candidates(state: TuneState) -> None:
     """Log the candidates of the search, best first."""
+
+    def fields(share: Share) -> dict[str, Any]:
+        interval = [share.low, share.high]
+        return {"knob": share.knobs[0], "ratio": share.ratio, "interval": interval, "runs": share.runs}
+
     candidates = [
-        {
-            "configuration": candidate.configuration.as_dict(),
-            "expected_ratio": candidate.expected_ratio,
-            "doubtful": list(candidate.doubtful),
-            "evident": list(candidate.evident),
-            "shares": [_render(share) for share in candidate.shares],
-            "is_clear": candidate.is_clear,
-        }
+        vars(candidate)
+        | {"configuration": candidate.configuration.as_dict(), "shares": list(map(fields, candidate.shares))}
         for candidate in state.candidates.values()
     ]
     if not state.is_planned:
@@ -209,96 +208,11 @@ def kept_candidates(state: TuneState) -> tuple[ProofCandidate, ...]:
             float(candidate["expected_ratio"]),
             tuple(candidate["doubtful"]),
             tuple(candidate["evident"]),
-            tuple(_read(share) for share in candidate.get("shares", ())),
+            tuple(estimated_share(**share) for share in candidate.get("shares", ())),
             candidate.get("is_clear", False) is True,
         )
         for candidate in candidates
     )
-
-
-def _render(share: Share) -> dict[str, Any]:
-    interval = [share.low, share.high]
-    return {"knob": share.knobs[0], "ratio": share.ratio, "interval": interval, "runs": share.runs}
-
-
-def _read(share: dict[str, Any]) -> Share:
-    return estimated_share(share["knob"], share["ratio"], share["interval"], share["runs"])
-
-
-_PROOF_SLACK = 1.5  # pairs of a typical proof, relative to the fewest pairs
-_WITH_SHARES = 3.0  # price of proved shares: a second, smaller answer, and a third of runs without a setting
-_PROOF_SHARE = 0.25  # smallest share of the budget that is kept for a proof
-_MOST_FOR_PROOF = 0.65  # largest share of the budget that is kept for a proof
-_LIKELY_SHARE = 0.4  # share kept for some pairs if a whole proof does not fit
-_BENCHMARK_SHARE = 0.25  # largest share of the budget, or of the job, for a benchmark
-
-
-def search_budget(
-    budget: Budget,
-    pair_s: Callable[[], float],
-    rule: StoppingRule,
-    *,
-    proves_shares: bool = False,
-    explores: Callable[[], bool] = lambda: False,
-    keeps: Callable[[], bool] | None = None,
-) -> Budget:
-    """Return the part of the budget that the search may spend, so that a proof still fits.
-
-    A pair of the proof takes ``pair_s()``, a run of the original and one of the best configuration so far.
-    The reserve is larger if the proof includes the share of each setting
-    (``proves_shares``), and smaller if no proof fits while knobs are left to try (``explores()``). A search
-    that is continued may spend all runs that are left, and reserves time only while ``keeps()``.
-    """
-    pairs = rule.fewest_pairs() * _PROOF_SLACK * (_WITH_SHARES if proves_shares else 1.0)
-    left_s, left_runs = budget.remaining_s, budget.remaining_runs
-
-    def proof_s() -> float:
-        if keeps is not None and not keeps():
-            return 0.0
-        if rule.clear_pairs() * pair_s() > left_s and explores():
-            return _LIKELY_SHARE * left_s
-        return min(max(pairs * pair_s(), _PROOF_SHARE * left_s), _MOST_FOR_PROOF * left_s)
-
-    if left_runs is not None and keeps is None:
-        left_runs = max(left_runs // 2, left_runs - int(2 * pairs))
-    return Budget(
-        None if budget.seconds is None else left_s,
-        left_runs,
-        clock=budget.clock,
-        reserve_s=proof_s,
-    )
-
-
-def benchmark_s(budget: Budget, run_s: float, rule: StoppingRule, job_s: float = inf) -> float:
-    """Return the time limit of a benchmark of the program's collectives, so that a proof still fits.
-
-    ``job_s`` is the time limit of the job that runs the benchmark.
-    """
-    left_s = budget.remaining_s
-    proof_s = 2 * rule.fewest_pairs() * _PROOF_SLACK * run_s
-    return max(0.0, min(_BENCHMARK_SHARE * min(left_s, job_s), left_s - proof_s))
-
-
-def proof_shortfall(budget: Budget, run_s: float, rule: StoppingRule, best_s: float = inf) -> str:
-    """Return a sentence if the budget is too small for a proof, "" otherwise.
-
-    Half of the runs take ``run_s`` (the original), half ``best_s`` (a candidate).
-    """
-    pairs, answer_s = rule.clear_pairs(), min(run_s, best_s)
-    needed_s = pairs * (run_s + answer_s)
-    runs = budget.remaining_runs
-    if runs is not None and runs < 2 * pairs + 2:
-        return f"a proof takes at least {2 * pairs} runs; give --max-runs more"
-    if needed_s * 1.3 > budget.remaining_s:
-        minutes = max(1, round(needed_s * 2.5 / 60))
-        lengths = (
-            f"of {run_s:.3g} s" if answer_s == run_s else f"of {run_s:.3g} and of {answer_s:.3g} s by turns"
-        )
-        return (
-            f"a proof takes at least {2 * pairs} runs {lengths}: "
-            f"give a --budget of about {minutes}m, a smaller input, or a lower --confidence"
-        )
-    return ""
 
 
 _UNPROMISING_TRIED = 5  # usual number of unpromising values that are tried

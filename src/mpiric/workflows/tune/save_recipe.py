@@ -32,7 +32,7 @@ from mpiric.workflows.policies import all_learned, export_policy, of_library, or
 from mpiric.workflows.run.collectives import RunRequest
 from mpiric.workflows.run.run import prepare
 from mpiric.workflows.trials.step_markers import WHOLE_RUNS
-from mpiric.workflows.tune.answer_effects import afterwards_of, leads_outside
+from mpiric.workflows.tune.check_answer import afterwards_of, leads_outside
 from mpiric.workflows.tune.space import proved_order
 from mpiric.workflows.tune.start import why_whole
 from mpiric.workflows.tune.state import TuneState
@@ -45,6 +45,8 @@ _MISSING = " => not found"
 def save_recipe(state: TuneState, evidence: Evidence, split: SplitGain | None, host: Host) -> str:
     """Write the recipe of the proved configuration; return its path, "" if `mpiric run` cannot apply it."""
     request, situation, configuration = state.request, state.situation, evidence.configuration
+    tuner, collectives = situation.tuner, configuration.as_dict().get("collectives", "")
+    policy = {"policy": tuner.policy, "exported": tuner.exported_policy}.get(collectives)
     recipe = Recipe(
         name=program_name(situation.job),
         configuration=configuration,
@@ -58,7 +60,7 @@ def save_recipe(state: TuneState, evidence: Evidence, split: SplitGain | None, h
         scope=scope_of(state) if state.marks else "",
         whole=state.whole_check if state.marks else None,
         marks=proved_marks(state, split),
-        policy=_policy(configuration, situation),
+        policy=tuple(Path(policy).read_text(encoding="ascii").splitlines()) if policy else (),
         measured_in=job_around(host),
         rank_order=proved_order(configuration, situation),
         parameters=request.baseline_parameters,
@@ -122,14 +124,6 @@ def _reason(name: str, value: str, state: TuneState) -> str:
     reason = reason_for(name, state.situation)
     evidence = chain(KnobChange(name, value, reason, afterwards=afterwards_of(name, state)))
     return evidence or reason
-
-
-def _policy(configuration: Configuration, situation: Situation) -> tuple[str, ...]:
-    """Return the lines of the policy file that a value of `collectives` selects."""
-    tuner = situation.tuner
-    files = {"policy": tuner.policy, "exported": tuner.exported_policy}
-    path = files.get(configuration.as_dict().get("collectives", ""), "")
-    return tuple(Path(path).read_text(encoding="ascii").splitlines()) if path else ()
 
 
 def changes_of(evidence: Evidence, situation: Situation, *, of_site: bool) -> tuple[KnobChange, ...]:

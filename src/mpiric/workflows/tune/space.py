@@ -5,7 +5,7 @@ from run to run, and so may the knobs that can matter. A tune that is resumed, o
 jobs, therefore takes the space from its log.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -17,7 +17,6 @@ from mpiric.host.owned_files import write_text
 from mpiric.lab.render import can_be_written, spell
 from mpiric.launchers.rank_orders import rank_order_forms
 from mpiric.model.configuration import PARAMETER, PARAMETERS, Configuration
-from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 from mpiric.model.evidence import Verdict
 from mpiric.model.job import Weight
@@ -161,13 +160,8 @@ def _is_selected(knob: Knob, request: TuneRequest) -> bool:
     return (not only or bool(names.intersection(only))) and names.isdisjoint(request.without)
 
 
-@dataclass(frozen=True)
-class PastTune:
-    """Knobs of a finished tune: those tried, and those in an answer that was proved faster."""
-
-    age_days: float
-    tried: frozenset[str]
-    useful: frozenset[str]
+# Age in days of a finished tune, the knobs that it tried, and those in an answer that was proved faster.
+PastTune = tuple[float, Set[str], Set[str]]
 
 
 def likelihood(knob: str, promise: float, past: Iterable[PastTune]) -> float:
@@ -176,11 +170,11 @@ def likelihood(knob: str, promise: float, past: Iterable[PastTune]) -> float:
     Recent tunes have more weight.
     """
     tried = useful = 0.0
-    for tune in past:
-        if knob in tune.tried:
-            weight = 0.5 ** (max(0.0, tune.age_days) / _HALF_LIFE_DAYS)
+    for age_days, tried_knobs, useful_knobs in past:
+        if knob in tried_knobs:
+            weight = 0.5 ** (max(0.0, age_days) / _HALF_LIFE_DAYS)
             tried += weight
-            useful += weight * (knob in tune.useful)
+            useful += weight * (knob in useful_knobs)
     return (_PROMISE_TUNES * promise + useful) / (_PROMISE_TUNES + tried) if tried else promise
 
 
@@ -241,15 +235,12 @@ def _past(request: TuneRequest, of_class: str) -> Iterator[PastTune]:
     for summary in [tune for tune in Store(request.store).tunes() if tune.finished][-_MOST_TUNES:]:
         spaces = read_log(summary.path / EVENTS).named(SPACE)
         is_of_class = bool(spaces) and spaces[-1].get("class") == of_class
-        if is_of_class and summary.result and (began := moment(summary.started_at)):
-            yield _tune((now - began).total_seconds() / 86400, summary.result)
-
-
-def _tune(age_days: float, result: Mapping[str, Any]) -> PastTune:
-    changes = result.get("changes", ()) if result.get("verdict") == Verdict.FASTER.value else ()
-    helpful = frozenset(str(change["knob"]) for change in changes)
-    tried = {*map(str, result.get("tried", ()))} - {*map(str, result.get("unjudged", ()))}
-    return PastTune(age_days, frozenset(tried) | helpful, helpful)
+        result = summary.result
+        if is_of_class and result and (began := moment(summary.started_at)):
+            changes = result.get("changes", ()) if result.get("verdict") == Verdict.FASTER.value else ()
+            useful = {str(change["knob"]) for change in changes}
+            tried = {*map(str, result.get("tried", ()))} - {*map(str, result.get("unjudged", ()))}
+            yield (now - began).total_seconds() / 86400, tried | useful, useful
 
 
 def fill_in_space(state: TuneState) -> None:

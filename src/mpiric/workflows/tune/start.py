@@ -76,22 +76,6 @@ def why_whole(request: TuneRequest) -> str:
     return f"runs are whole because of {reason}" if reason else ""
 
 
-def _mark_options(
-    request: TuneRequest, events: TuneEvents, recorded: TuneEvents | None
-) -> MarkOptions | None:
-    """Return the options for step markers, which are kept if they are in the log.
-
-    After the job that ``recorded`` the command, other jobs of a tune use its markers, or make complete runs.
-    """
-    fixed = kept_marks(events if recorded is None else recorded)
-    if recorded is not None and fixed is None:
-        return None
-    required = recorded is not None or request.mark is not None
-    return MarkOptions(
-        request.budget_s, request.after_s, request.length_s, request.mark, fixed, required=required
-    )
-
-
 def parse_request(request: TuneRequest, host: Host) -> ParsedJob:
     """Parse the command of a tune with the first value of each parameter, which is its baseline."""
     if request.parameters and request.site:
@@ -170,12 +154,19 @@ def observe_command(
     whole_because = why_whole(request)
     # A partial run is of no use if the user wants complete ones.
     is_never_stopped = request.to_the_end or (request.in_place and request.mark is None)
+    options = None
+    # After the job that recorded the command, other jobs use its markers, or make complete runs.
+    fixed = kept_marks(log.read() if recorded_events is None else recorded_events)
+    if not whole_because and (recorded_events is None or fixed is not None):
+        required = recorded_events is not None or request.mark is not None
+        limits = request.budget_s, request.after_s, request.length_s
+        options = MarkOptions(*limits, request.mark, fixed, required=required)
     state.narrator.phase("As it is")
     how = Observing(
         request.allowed,
         compare=request.compare_output,
         records=log.path / RECORDS if recorded_events is None else None,
-        mark_options=None if whole_because else _mark_options(request, log.read(), recorded_events),
+        mark_options=options,
         budget=None if is_never_stopped else state.budget,
     )
     observed = yield from observe(lab, parsed, host, state.narrator, how)

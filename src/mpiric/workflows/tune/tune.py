@@ -21,10 +21,9 @@ from mpiric.plans.smallest import SmallestAnswer
 from mpiric.workflows.fabric.bench import with_networks
 from mpiric.workflows.launch.parse_job import ParsedJob
 from mpiric.workflows.trials.expected import expected_situation
-from mpiric.workflows.tune.answer_effects import observe_answer
+from mpiric.workflows.tune.check_answer import finish, observe_answer
 from mpiric.workflows.tune.collectives import learn_collectives
 from mpiric.workflows.tune.find_candidates import find_candidates
-from mpiric.workflows.tune.finish import finish
 from mpiric.workflows.tune.space import check_names, find_rank_orders, requested_space
 from mpiric.workflows.tune.start import observe_command, open_log, open_tune, parse_request
 from mpiric.workflows.tune.state import TuneRequest, TuneState
@@ -113,9 +112,8 @@ def prove_best(state: TuneState, candidates: list[Configuration]) -> Plan[None]:
         try:
             result = yield from smallest.prove()
         except KeyboardInterrupt:
-            state.evidence = (
-                (_with_estimates(smallest.proved, estimate),) if smallest.proved else state.evidence
-            )
+            if smallest.proved:
+                state.evidence = (_with_estimates(smallest.proved, estimate),)
             raise
         state.evidence = (_with_estimates(result.evidence, estimate),)
         state.rejected.update(smallest.rejected)

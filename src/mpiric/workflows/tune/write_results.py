@@ -14,21 +14,20 @@ from mpiric.model.amount import show_duration
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, writing
 from mpiric.model.evidence import Evidence, Verdict
-from mpiric.model.job import Launch
 from mpiric.model.knob import worst_effect
 from mpiric.model.quoting import comment, parameter_value, sh_command, sh_word, tcl_word, variable_name
 from mpiric.model.run import Outcome, Phase, Trial
 from mpiric.model.situation import Situation
 from mpiric.model.tuned import BestSoFar, Rejected, Timing, Tuned
 from mpiric.plans.search import best_so_far
+from mpiric.report.json_objects import tuned_json
 from mpiric.report.tuned_html import tuned_html
-from mpiric.report.tuned_json import tuned_json
 from mpiric.report.tuned_text import interval
 from mpiric.tuning.mark_split import paired_splits, split_gain
 from mpiric.tuning.objective import shown
 from mpiric.tuning.store import default_store
 from mpiric.workflows.trials.recorded_runs import after_runs
-from mpiric.workflows.tune.answer_effects import (
+from mpiric.workflows.tune.check_answer import (
     file_times,
     hints_of,
     ignored_hints,
@@ -49,7 +48,11 @@ def write_results(state: TuneState, host: Host, elapsed_s: float) -> Tuned:
     proved = evidence if evidence is not None and evidence.verdict is Verdict.FASTER else None
     configuration = proved.configuration if proved else Configuration()
     original, tuned = _timings(evidence, state)
-    launch, launch_why = _launch(configuration, situation)
+    launch, launch_why = None, ""  # the command that needs no mpiric, or the reason why there is none
+    try:
+        launch = render(configuration, situation)
+    except MpiricError as error:
+        launch_why = error.message
     trials = state.log.read().trials
     in_space, tried = [dimension.knob for dimension in state.space.dimensions], _knobs_of(trials)
     # Knobs of which a run could be compared: its output agreed.
@@ -60,7 +63,9 @@ def write_results(state: TuneState, host: Host, elapsed_s: float) -> Tuned:
     cpu = f"{machine.cpu.model} ({machine.cpu.target})"
     split = split_gain(paired_splits(trials, evidence.configuration)) if evidence else None
     state.notes += [
-        *_doubts(state),
+        *state.lab.reliability.of_command,
+        *filter(None, [state.lab.judge.uncompared]),
+        *(_question(state, place, runs) for place, runs in state.lab.judge.disputes.in_question().items()),
         *ignored_hints(configuration, state),
         *state.copies.notes,
         *written_outside(
@@ -124,17 +129,6 @@ def write_results(state: TuneState, host: Host, elapsed_s: float) -> Tuned:
     return result
 
 
-def _doubts(state: TuneState) -> list[str]:
-    """Return doubts about the command: its failures, output that was not compared, and advice."""
-    lab = state.lab
-    uncompared = lab.judge.uncompared
-    return [
-        *lab.reliability.of_command,
-        *([uncompared] if uncompared else []),
-        *(_question(state, place, runs) for place, runs in lab.judge.disputes.in_question().items()),
-    ]
-
-
 def _question(state: TuneState, place: str, runs: Sequence[RejectedRun]) -> str:
     reasons = (state.rejected.get(run.trial.configuration, "") for run in runs)
     command = sh_command(state.request.argv)
@@ -172,8 +166,10 @@ def _timings(evidence: Evidence | None, state: TuneState) -> tuple[Timing, Timin
         return Timing(shown(state.request.objective, median(values)), len(values))
 
     if evidence is None or not evidence.pairs:
-        values = _as_it_is([*state.originals, *state.searched])
-        # Of two runs the faster one, as disturbances only make a run slower.
+        runs = [trial for trial in (*state.originals, *state.searched) if not trial.configuration]
+        untouched = [trial for trial in runs if trial.phase is not Phase.RECORD]
+        # Recorded runs count only without others. Of two the faster one: disturbances only slow a run.
+        values = [trial.objective for trial in untouched or runs if trial.objective is not None]
         return Timing(shown(state.request.objective, median_low(values)), len(values)), None
     originals, candidates = evidence.ended
     if not evidence.low <= median(originals) / median(candidates) <= evidence.high:
@@ -186,17 +182,6 @@ def _timings(evidence: Evidence | None, state: TuneState) -> tuple[Timing, Timin
 def _knobs_of(trials: Iterable[Trial]) -> set[str]:
     """Return the knobs that a run has set."""
     return {name for trial in trials for name, _ in trial.configuration.items}
-
-
-def _as_it_is(trials: Sequence[Trial]) -> list[float]:
-    """Return the objectives of the baseline runs, of recorded ones without others."""
-    runs = [
-        (trial.phase, trial.objective)
-        for trial in trials
-        if not trial.configuration and trial.objective is not None
-    ]
-    untouched = [objective for phase, objective in runs if phase is not Phase.RECORD]
-    return untouched or [objective for _, objective in runs]
 
 
 def _best_so_far(state: TuneState, evidence: Evidence | None) -> BestSoFar | None:
@@ -247,14 +232,6 @@ def _why_nothing_tried(state: TuneState) -> str:
         f"a run takes {state.run_s:.3g} s and the budget is {show_duration(state.request.budget_s)}; "
         f"try --budget {max(1, ceil(wanted_s / 60))}m{mark}, or a shorter input"
     )
-
-
-def _launch(configuration: Configuration, situation: Situation) -> tuple[Launch | None, str]:
-    """Return the command that needs no mpiric, or the reason why there is none."""
-    try:
-        return render(configuration, situation), ""
-    except MpiricError as error:
-        return None, error.message
 
 
 def _resume_options(request: TuneRequest, directory: Path) -> tuple[str, ...]:

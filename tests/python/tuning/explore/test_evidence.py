@@ -5,7 +5,7 @@ import pytest
 from tests.support.explored_jobs import PAIR, block, end, job
 
 from mpiric.model.evidence import Verdict
-from mpiric.tuning.exploration import UNPAIRED, Over, Side, explored, failure
+from mpiric.tuning.exploration import UNPAIRED, Side, explored, failure
 
 ORIGINAL, RECIPE = end(0.05), end(0.04)
 
@@ -95,5 +95,5 @@ def test_a_recipe_that_does_not_start_twice_is_failing():
 
 
 def test_an_ended_series_stays_ended():
-    result = explored(blocks(2), PAIR, over=Over("faster", "decided after 9 pairs"))
+    result = explored(blocks(2), PAIR, over=("faster", "decided after 9 pairs"))
     assert (result.verdict, result.ended_because) == (Verdict.FASTER, "decided after 9 pairs")

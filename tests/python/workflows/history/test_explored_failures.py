@@ -6,11 +6,11 @@ from pathlib import Path
 from tests.support.explored_jobs import PAIR, end, job
 
 from mpiric.tuning.exploration import Ledger, Side, explored
-from mpiric.workflows.history.history import ExploredSeries, explored_json, explored_lines
+from mpiric.workflows.history.history import explored_json, explored_lines
 
 FAILED = replace(end(status=132), cause="an instruction is missing; compile it here")
 JOBS = (job(1, Side.ORIGINAL, FAILED), job(1, Side.RECIPE, FAILED), job(2, Side.RECIPE, end()))
-SERIES = ExploredSeries(Path("/ledger"), Ledger(PAIR, command=("./a",), jobs=JOBS), explored(JOBS, PAIR))
+SERIES = (Path("/ledger"), Ledger(PAIR, command=("./a",), jobs=JOBS), explored(JOBS, PAIR))
 
 
 def test_equal_causes_are_one_line():

@@ -10,11 +10,11 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MismatchError
 from mpiric.model.pace import MarkKey, MarkPair
 from mpiric.workflows.history import history
-from mpiric.workflows.history.baseline import AgainstRequest, Baseline, BaselineMarks
+from mpiric.workflows.history.baseline import AgainstRequest, Baseline
 
 SRUN, MPIEXEC = ("srun", "-n", "4", "./app"), ("mpiexec", "-n", "4", "./app")
 THEN = Baseline("lj.toml", Configuration(), (1.0,), (2.0,), "wall")
-MARKS = BaselineMarks(MarkPair(MarkKey("MPI_Allreduce", "app+0x1", 4, 1), 1, 9), 3.0)
+MARKS = (MarkPair(MarkKey("MPI_Allreduce", "app+0x1", 4, 1), 1, 9), 3.0)
 
 
 def check(argv: tuple[str, ...], measured_in: str, now: str, monkeypatch, **of: object) -> None:

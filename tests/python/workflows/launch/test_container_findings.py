@@ -10,7 +10,7 @@ from mpiric.host.packaged import packaged_table
 from mpiric.launchers import parse_command
 from mpiric.launchers.containers import engines
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
-from mpiric.workflows.launch.container_findings import Inside, findings_inside
+from mpiric.workflows.launch.findings import Inside, findings_inside
 from mpiric.workflows.launch.parse_job import ParsedJob
 
 HERE = replace(machine(), nics=())

@@ -3,7 +3,7 @@
 import pytest
 from tests.support.situations import situation
 
-from mpiric.workflows.launch.container_findings import LONGEST_FILE, hint_file_findings
+from mpiric.workflows.launch.findings import LONGEST_FILE, hint_file_findings
 
 
 class Files:

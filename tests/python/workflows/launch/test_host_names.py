@@ -10,8 +10,7 @@ from mpiric.host.facts.local import LocalHost
 from mpiric.host.host import Completed
 from mpiric.launchers import parse_command, render, spell
 from mpiric.model.machine import Nic
-from mpiric.workflows.launch.host_names import host_names
-from mpiric.workflows.launch.nodes import with_host_files
+from mpiric.workflows.launch.nodes import host_names, with_host_files
 
 ROUTES = """Iface Destination Gateway Flags RefCnt Use Metric Mask MTU Window IRTT
 eth0 00000000 0101000A 0003 0 0 0 00000000 0 0 0

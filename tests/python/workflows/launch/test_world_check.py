@@ -8,7 +8,7 @@ from mpiric.host.host import Completed
 from mpiric.launchers import parse_command
 from mpiric.model.errors import MismatchError
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
-from mpiric.workflows.launch import world_check
+from mpiric.workflows.launch import findings
 
 OPENMPI = MpiLibrary(
     "openmpi", "5.0.3", (AbiFamily.OPENMPI,), "/o", "/o/lib/libmpi.so.40", "libmpi.so.40", "/o/bin/mpirun",
@@ -35,8 +35,8 @@ class Host:
 @pytest.fixture(autouse=True)
 def libraries(monkeypatch):
     launchers = {"mpirun": OPENMPI, "mpiexec": MPICH}
-    monkeypatch.setattr(world_check.mpis, "find_mpis", lambda _host: (OPENMPI, MPICH))
-    monkeypatch.setattr(world_check.mpis, "mpi_of_launcher", lambda _host, word: launchers.get(word))
+    monkeypatch.setattr(findings.mpis, "find_mpis", lambda _host: (OPENMPI, MPICH))
+    monkeypatch.setattr(findings.mpis, "mpi_of_launcher", lambda _host, word: launchers.get(word))
 
 
 def record(world_size=1, version="Open MPI v5.0.3, package: x"):
@@ -45,7 +45,7 @@ def record(world_size=1, version="Open MPI v5.0.3, package: x"):
 
 def found(line, dialect, host=None, **facts):
     job = parse_command(line.split(), "/work", {}, dialect=dialect)
-    return world_check.ranks_alone(job, record(**facts), host or Host())
+    return findings.ranks_alone(job, record(**facts), host or Host())
 
 
 @pytest.mark.parametrize(
@@ -87,4 +87,4 @@ def test_the_right_launcher_alone_points_to_what_stands_behind_it():
 def test_a_tune_is_refused():
     job = parse_command(["mpiexec", "-n", "2", "./a"], "/work", {}, dialect="hydra")
     with pytest.raises(MismatchError, match="runs alone"):
-        world_check.refuse_ranks_alone(job, record(), Host())
+        findings.refuse_ranks_alone(job, record(), Host())

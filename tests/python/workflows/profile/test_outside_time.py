@@ -2,29 +2,27 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from tests.support.records import cell, rank, record
 from tests.support.situations import machine, situation
 
-from mpiric.lab.directory_runs import Recorded
+from mpiric.host.facts.local import own_name_s
 from mpiric.model.errors import Finding
 from mpiric.model.profile import Advice
 from mpiric.profile.analyse import analyse
-from mpiric.report.profile_json import advice_json
-from mpiric.workflows.profile import doctor
-from mpiric.workflows.trials import recorded_runs
-from mpiric.workflows.trials.outside_time import (
+from mpiric.profile.outside_time import (
     RunParts,
     hosts_line,
     outside_advice,
     outside_of,
-    own_name_s,
     run_parts,
     with_outside,
 )
+from mpiric.report.json_objects import advice_json
+from mpiric.workflows.profile import doctor
+from mpiric.workflows.trials import recorded_runs
 
 LINE = "10.0.0.1 n1"
 LATE = RunParts(before_s=30.0, init_s=0.1, main_s=0.001, after_s=0.2, before_cpu_s=0.1)
@@ -130,9 +128,8 @@ def test_a_clock_that_was_set_during_the_run_gives_no_parts():
 
 def test_a_recorded_run_of_a_tune_has_its_time_outside():
     late_record = record(rank(0, 1.0, begin_unix_s=130.0, facts={"host": "n1"}))
-    recorded = Recorded(Path(), late_record, None, run_s=32.0, ended_unix_s=132.0)
-    assert "late" in outside_of(recorded, machine()).finding.says
-    assert outside_of(replace(recorded, ended_unix_s=0.0), machine()) is None
+    assert "late" in outside_of(late_record, machine(), 32.0, 132.0).finding.says
+    assert outside_of(late_record, machine(), 32.0, 0.0) is None
 
 
 def test_a_report_of_a_record_keeps_the_finding(monkeypatch, tmp_path):

@@ -7,7 +7,7 @@ import pytest
 from tests.support.replay_host import ReplayHost
 
 from mpiric.model.errors import MpiricError
-from mpiric.tuning.exploration import Assignment, Side, begun_fields
+from mpiric.tuning.exploration import Side, begun_fields
 from mpiric.workflows.run import explore_series
 from mpiric.workflows.run.explore_series import (
     beginning_job,
@@ -21,7 +21,7 @@ HERE = ReplayHost.load(Path(__file__).parents[3] / "data/machines/debian12.json"
 
 
 def begin_job(directory, block=1):
-    return beginning_job(Assignment(block, Side.RECIPE), "inputs", directory, HERE)
+    return beginning_job(block, Side.RECIPE, "inputs", directory, HERE)
 
 
 def test_two_jobs_at_once_write_one_after_the_other(tmp_path):

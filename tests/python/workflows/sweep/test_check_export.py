@@ -12,7 +12,7 @@ from mpiric.model.policy import LearnedKey, LearnedPolicy, Measured, Shape
 from mpiric.model.run import Plan
 from mpiric.statistics.sampling import Subject, SweepPoint
 from mpiric.workflows.policies import export_policy
-from mpiric.workflows.sweep import check_export
+from mpiric.workflows.sweep import sweep
 from mpiric.workflows.sweep.explore import LaunchResult
 from mpiric.workflows.sweep.log import Log
 from mpiric.workflows.sweep.plan import SweepPlan, SweepRequest
@@ -69,8 +69,8 @@ def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
             ]
             return LaunchResult(measurements)
 
-        monkeypatch.setattr(check_export, "measure_points", ask)
-        plan_of_check = check_export.check_export(plan, policy, log, LocalHost(), lambda _: None)
+        monkeypatch.setattr(sweep, "measure_points", ask)
+        plan_of_check = sweep.check_export(plan, policy, log, LocalHost(), lambda _: None)
         return drive(plan_of_check, lambda _: pytest.fail("a run"))
 
     return run

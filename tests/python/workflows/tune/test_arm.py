@@ -9,7 +9,7 @@ from tests.support.scripted_runner import FAILS, Behaviour
 from mpiric.model.errors import MpiricError
 from mpiric.model.evidence import Verdict
 from mpiric.model.run import Phase
-from mpiric.report.tuned_json import tuned_json
+from mpiric.report.json_objects import tuned_json
 from mpiric.tuning.objective import parse_objective
 
 SAMPLE = Path(__file__).parents[3] / "data/record/v2/record.mpiric"

@@ -9,10 +9,10 @@ from tests.support.scripted_runner import Behaviour
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.evidence import WholeVerdict
 from mpiric.model.run import Outcome, Phase
-from mpiric.report.tuned_json import tuned_json
+from mpiric.report.json_objects import tuned_json
 from mpiric.report.tuned_parts import looked_at
 from mpiric.tuning.recipe import read_recipe
-from mpiric.workflows.tune.finish import check_reference
+from mpiric.workflows.tune.check_answer import check_reference
 
 
 def whole_runs(recorded):

@@ -11,7 +11,7 @@ from tests.support.stepping_runner import SteppingRunner, Steps
 from mpiric.model.errors import MpiricError
 from mpiric.model.evidence import Verdict, WholeCheck
 from mpiric.model.run import Outcome, Phase
-from mpiric.report.tuned_json import tuned_json
+from mpiric.report.json_objects import tuned_json
 from mpiric.tuning.mark_choice import parse_mark
 from mpiric.tuning.objective import parse_objective
 from mpiric.tuning.recipe import read_recipe

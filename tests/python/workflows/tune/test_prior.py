@@ -2,13 +2,13 @@
 
 import pytest
 
-from mpiric.workflows.tune.space import PastTune, likelihood, worth
+from mpiric.workflows.tune.space import likelihood, worth
 
 BOTH = frozenset({"binding", "malloc"})
 
 
 def tunes(count, *settings, age_days=0.0):
-    return [PastTune(age_days, BOTH, frozenset(settings))] * count
+    return [(age_days, BOTH, frozenset(settings))] * count
 
 
 def test_without_past_tunes_the_promise_stays():

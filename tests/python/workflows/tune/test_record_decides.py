@@ -10,7 +10,7 @@ from tests.support.situations import BY_LABEL, situation
 
 from mpiric.host.installation import native
 from mpiric.profile import behaviour
-from mpiric.report.tuned_json import tuned_json
+from mpiric.report.json_objects import tuned_json
 from mpiric.tuning.objective import parse_objective
 from mpiric.workflows.tune.space import least_share, needless_knobs, requested_space
 from mpiric.workflows.tune.state import TuneRequest

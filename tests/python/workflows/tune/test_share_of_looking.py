@@ -9,7 +9,7 @@ from tests.support.stepping_runner import SteppingRunner
 
 from mpiric.model.configuration import Configuration
 from mpiric.model.run import Outcome, Phase, Trial
-from mpiric.tuning.mark_split import MarkWindow
+from mpiric.statistics.step_window import MarkWindow
 from mpiric.workflows.trials import step_markers
 
 FASTER = {"binding": Behaviour(0.7)}

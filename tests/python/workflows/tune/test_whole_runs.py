@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from mpiric.outputs.digest import NanWatch, first_nan
-from mpiric.workflows.tune.finish import WholeOutput, whole_disagreement
+from mpiric.workflows.tune.check_answer import WholeOutput, whole_disagreement
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def output(tmp_path: Path):
         stdout = place / "stdout"
         if text is not None:
             stdout.write_text(text)
-        return WholeOutput(stdout if text is not None else None, {name: place / name for name in files})
+        return (stdout if text is not None else None), {name: place / name for name in files}
 
     return write
 

@@ -5,7 +5,7 @@ from tests.support.replay_host import Recording, ReplayHost
 from tests.support.written_files import output
 
 from mpiric.model.profile import Behaviour
-from mpiric.workflows.tune.answer_effects import written_outside
+from mpiric.workflows.tune.check_answer import written_outside
 
 
 def sentences_about(*paths, ends_at_mark=True, existing=(), **options):

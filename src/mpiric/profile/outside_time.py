@@ -1,13 +1,9 @@
 """Time of a run before MPI_Init and after MPI_Finalize, and its cause."""
 
-import socket
-import threading
-import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 
-from mpiric.lab.directory_runs import Recorded
+from mpiric.host.facts.local import NAME_LIMIT_S, own_name_s
 from mpiric.model.amount import seconds
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import Finding
@@ -18,7 +14,6 @@ from mpiric.profile.cells import fact
 
 _WORTH_S, _WORTH_SHARE = 1.0, 0.2  # a part of the run that is worth a finding exceeds both
 _CAUSE_SHARE = 0.5  # smallest share of the waiting time that names its cause
-_LIMIT_S = 5.0  # longest measurement of the name resolution
 _START_SHARE, _NAME_S = 0.05, 0.1  # a slow name resolution exceeds both: share of the run, and time
 _QUESTIONS = 10  # launcher, its daemons, the library and its network layers each resolve the name
 START_NUMBERS = ("launcher_start_s", "program_start_s", "library_start_s")
@@ -80,20 +75,6 @@ def _init_s(rank: RankRecord) -> float:
     )
 
 
-def own_name_s() -> float:
-    """Return the time in which the name of this host is resolved, at most some seconds."""
-
-    def resolve() -> None:
-        with suppress(OSError):
-            socket.getaddrinfo(socket.gethostname(), None)
-
-    begin_s = time.monotonic()
-    resolving = threading.Thread(target=resolve, daemon=True)
-    resolving.start()
-    resolving.join(_LIMIT_S)
-    return time.monotonic() - begin_s
-
-
 def hosts_line(machine: Machine) -> str:
     """Return the line of /etc/hosts that resolves this host's name, with its address on the best network."""
     interfaces = [nic for nic in machine.networks if nic.is_ip] or list(machine.networks)
@@ -116,7 +97,7 @@ def outside_advice(
     name_s = measure_name_s() if around_s > name_worth_s else 0.0
     waits_s = around_s - parts.before_cpu_s
     if name_s > name_worth_s and waits_s > _CAUSE_SHARE * max(name_s, around_s):
-        bound = "at least " if name_s >= _LIMIT_S else ""
+        bound = "at least " if name_s >= NAME_LIMIT_S else ""
         says = f"The name of this host is resolved slowly, in {bound}{seconds(name_s)}: the start waits."
         fix = f"add the line '{line}' to /etc/hosts, or repair the name server in /etc/resolv.conf"
         lost_s = min(around_s, _QUESTIONS * name_s)
@@ -160,11 +141,10 @@ def _cause(parts: RunParts) -> tuple[str, str]:
     )
 
 
-def outside_of(recorded: Recorded, machine: Machine) -> Advice | None:
+def outside_of(record: Record, machine: Machine, run_s: float, ended_unix_s: float) -> Advice | None:
     """Return the advice on the time of a recorded run outside of MPI; None if its times are unknown."""
-    launched_unix_s = recorded.ended_unix_s - recorded.run_s
-    parts = run_parts(recorded.record, machine.host_name, launched_unix_s, recorded.run_s)
-    if parts is None or not recorded.ended_unix_s or not recorded.run_s:
+    parts = run_parts(record, machine.host_name, ended_unix_s - run_s, run_s)
+    if parts is None or not ended_unix_s or not run_s:
         return None
     return outside_advice(parts, hosts_line(machine))
 

@@ -2,9 +2,9 @@
 
 import pytest
 
+from mpiric.plans.budget import benchmark_s, proof_shortfall, search_budget
 from mpiric.statistics.claims import StoppingRule
 from mpiric.tuning.objective import Budget
-from mpiric.workflows.tune.find_candidates import benchmark_s, proof_shortfall, search_budget
 
 
 def _search_s(budget_s: float, run_s: float, best_s: float, *, proves_shares: bool = False) -> float:

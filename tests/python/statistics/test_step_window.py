@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.paces import key, key_pace
 
-from mpiric.tuning.mark_split import choose_window
+from mpiric.statistics.step_window import choose_window
 
 BUDGET_S = 600.0
 

@@ -1,6 +1,8 @@
-"""Effects of an answer, from a recorded run: changed symptoms, and the files that it writes.
+"""Runs of a proved answer: a recorded run, and a complete run for ``tune --finish``.
 
-Files: effective hints and layouts, bytes and times, and files outside of the run directory.
+The recorded run shows changed symptoms and the files that it writes: effective hints and layouts, bytes and
+times, and files outside of the run directory. The output of the complete run is compared with a complete run
+of the original, or with a directory that holds its output (``--reference``).
 """
 
 import fnmatch
@@ -8,24 +10,33 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import isfinite
 from pathlib import Path, PurePath, PurePosixPath
-from statistics import median
+from statistics import median, median_high
 
 from mpiric import knobs
+from mpiric.host.files import exists, is_directory, is_file
 from mpiric.host.host import Host
 from mpiric.host.processes.request import after
 from mpiric.lab.directory_runs import RECORDS, Recorded
+from mpiric.lab.judge import Judge, set_by
+from mpiric.lab.mark_judge import kept_files
+from mpiric.lab.probes import between
+from mpiric.lab.render import render
 from mpiric.model.configuration import Configuration
-from mpiric.model.errors import MpiricError
-from mpiric.model.evidence import Verdict
+from mpiric.model.errors import MpiricError, NotFoundError
+from mpiric.model.evidence import Verdict, WholeCheck, WholeVerdict
 from mpiric.model.profile import Behaviour
 from mpiric.model.quoting import one_line
-from mpiric.model.run import RECORDED, Outcome, Phase, Plan, Trial
+from mpiric.model.run import COMPLETE, RECORDED, Outcome, Phase, Plan, Run, Trial
 from mpiric.model.storage import FileLayout, parse_hints, parse_layouts, write_layout
 from mpiric.model.tuned import FileTimes, SymptomChange, Tuned
+from mpiric.outputs.digest import file_digest
+from mpiric.outputs.equivalence import NONE_ACCEPTED, AcceptedDifferences, learn
+from mpiric.outputs.files import by_key, differ_in_times_alone, files_in, is_text
 from mpiric.profile.efficiency import run_times
 from mpiric.profile.files import read_hints
 from mpiric.profile.numbers import symptom_changes
 from mpiric.storage import layouts_of
+from mpiric.tuning.mark_split import UNREACHED, against_forecast, pace_of
 from mpiric.workflows.trials.recorded_runs import recorded_by, recorded_run, recorder_for
 from mpiric.workflows.tune.state import TuneState
 
@@ -125,18 +136,14 @@ def other_layouts(configuration: Configuration, recorded: Recorded, host: Host) 
     directory = Path(recorded.ran_in)
     written = [directory / file.path for file in recorded.profile.files if file.bytes_written]
     layouts = layouts_of(host, [str(path) for path in written]) if value and recorded.ran_in else {}
-    for path, layout in layouts.items():
-        requested = _requested(Path(path), directory, value or "")
-        if requested is not None and not _is_equal(layout, requested):
-            yield f"{Path(path).name} was written as {write_layout(layout)}, not as {write_layout(requested)}"
-
-
-def _requested(path: Path, directory: Path, value: str) -> FileLayout | None:
-    for rule in parse_layouts(value):
-        by_name = rule.is_pattern and fnmatch.fnmatchcase(path.name, rule.where)
-        if by_name or (not rule.is_pattern and path.parent == directory / rule.where):
-            return rule.layout
-    return None
+    for path, layout in ((Path(path), layout) for path, layout in layouts.items()):
+        for rule in parse_layouts(value or ""):
+            is_match = fnmatch.fnmatchcase(path.name, rule.where) if rule.is_pattern else False
+            if is_match or (not rule.is_pattern and path.parent == directory / rule.where):
+                if not _is_equal(layout, rule.layout):
+                    written_as, wanted = write_layout(layout), write_layout(rule.layout)
+                    yield f"{path.name} was written as {written_as}, not as {wanted}"
+                break
 
 
 def _is_equal(layout: FileLayout, requested: FileLayout) -> bool:
@@ -212,3 +219,148 @@ def leads_outside(path: str) -> bool:
 
 def _is_below(path: str, directories: Iterable[str]) -> bool:
     return any(PurePath(path).is_relative_to(directory) for directory in directories)
+
+
+_ORIGINALS = 2  # most complete runs of the original; its output may vary by itself
+
+
+# Output of a complete run: its stdout, None if it was not stored, and relative path → copy to read.
+WholeOutput = tuple[Path | None, Mapping[str, Path]]
+
+
+def finish(state: TuneState) -> Plan[None]:
+    """Check a complete run of the answer, if the user asked for it and trials ended at step markers.
+
+    These runs do not count against the budget, as the program determines their duration.
+    """
+    request = state.request
+    answer = next((proof.configuration for proof in state.evidence if proof.verdict is Verdict.FASTER), None)
+    if not request.finish or answer is None:
+        return
+    if state.marks is None:
+        state.note("--finish has no effect: all runs went to their ends")
+        return
+    state.narrator.phase("Running the tuned command to its end")
+    lab, judge, probes = state.lab, state.lab.judge, state.lab.probes
+    lab.judge = Judge(request.objective)  # the outputs are compared here
+    library = getattr(probes[Phase.PROOF], "library", "")
+    lab.probes = {Phase.FINISH: between(replace(state.marks.pair, last=UNREACHED), library, ends=False)}
+    try:
+        state.whole_check = yield from _check(state, answer)
+    finally:
+        lab.judge, lab.probes = judge, probes
+    state.note(f"the whole run {state.whole_check.verdict.value}: {state.whole_check.why}")
+
+
+def _check(state: TuneState, answer: Configuration) -> Plan[WholeCheck]:
+    originals: list[Trial] = []
+    references: list[WholeOutput] = []
+
+    settings = set_by(render(answer, state.situation))
+    accepted = AcceptedDifferences(state.request.allowed.rounding, settings)
+
+    def output_of(trial: Trial) -> WholeOutput:
+        return Path(trial.stdout), files_in(kept_files(trial))
+
+    def run_original() -> Plan[bool]:
+        trial = yield Run(Configuration(), Phase.FINISH)
+        if trial.outcome is Outcome.OK:
+            originals.append(trial)
+            references.append(output_of(trial))
+        return trial.outcome is Outcome.OK
+
+    if state.request.reference is None and not (yield from run_original()):
+        return WholeCheck(why="the original failed in its whole run")
+    limit_s = COMPLETE.after(originals[0].wall_s) if originals else None
+    tuned = yield Run(answer, Phase.FINISH, limit_s=limit_s)
+    if tuned.outcome is not Outcome.OK:
+        return WholeCheck(WholeVerdict.DIFFERS, tuned.reason or tuned.outcome.value)
+    output = output_of(tuned)
+    if state.request.reference is not None:
+        references.append(reference_output(state.request.reference, output, state.request.working_directory))
+    different = whole_disagreement(references, output, accepted)
+    while different and len(originals) < _ORIGINALS and (yield from run_original()):
+        different = whole_disagreement(references, output, accepted)
+    if different:
+        return WholeCheck(WholeVerdict.DIFFERS, different)
+    return WholeCheck(WholeVerdict.AGREES, _agreement(state, tuned, answer))
+
+
+def _agreement(state: TuneState, trial: Trial, answer: Configuration) -> str:
+    """Return a sentence on the comparison, and on the pace of later steps relative to the proof."""
+    assert state.marks is not None
+    sentence = f"its output and files after {trial.wall_s:.3g} s equal those from the original"
+    pair = state.marks.pair
+    tuned = [
+        trial.split.per_mark_s
+        for trial in state.log.read().trials_of(Phase.PROOF)
+        if trial.configuration == answer and trial.split is not None and trial.split.per_mark_s
+    ]
+    later = against_forecast(pace_of(trial.marks, pair), pair, median_high(tuned)) if tuned else ""
+    return f"{sentence}; {later}" if later else sentence
+
+
+STDOUT = "stdout"  # name of the file with the printed output
+_HINT = f"--reference takes a directory with the files of a complete run, and its output in a file '{STDOUT}'"
+
+
+def check_reference(directory: Path) -> Path:
+    """Return the absolute path of a reference. Raises MpiricError if it holds no file."""
+    if not is_directory(directory):
+        raise NotFoundError(f"--reference: {directory} is not a directory", hint=_HINT)
+    if not any(is_file(path) for path in directory.rglob("*")):
+        raise MpiricError(f"--reference: {directory} contains no file", hint=_HINT)
+    return directory.absolute()
+
+
+def reference_output(directory: Path, output: WholeOutput, working_directory: str) -> WholeOutput:
+    """Return the reference for a run, without inputs, which no run writes."""
+    stdout = directory / STDOUT
+    files = {
+        name: path
+        for path in sorted(directory.rglob("*"))
+        if is_file(path) and path != stdout
+        for name in [str(path.relative_to(directory))]
+        if name in output[1] or not exists(Path(working_directory, name))
+    }
+    return (stdout if is_file(stdout) else None), files
+
+
+def whole_disagreement(
+    references: Sequence[WholeOutput], run: WholeOutput, accepted: AcceptedDifferences = NONE_ACCEPTED
+) -> str:
+    """Return the first difference from the references in a sentence; "" if there is none.
+
+    Outputs and files that all references have are compared. With one reference, output that varies between
+    runs of the original is reported as well.
+    """
+    run_stdout, run_files = run
+    printed = [stdout for stdout, _ in references if stdout is not None]
+    if printed and run_stdout is not None:
+        different = learn(_at_least_two(printed)).compare(run_stdout, accepted)
+        if different is not None:
+            return str(different)
+    keyed, files = [by_key(reference_files) for _, reference_files in references], by_key(run_files)
+    for name in sorted(set.intersection(*map(set, keyed))):
+        originals = [reference_files[name] for reference_files in keyed]
+        if name not in files:
+            return f"the file '{one_line(name)}' was not written"
+        if reason := _file_disagreement(originals, files[name], accepted):
+            return f"the file '{one_line(name)}' {reason}"
+    return ""
+
+
+def _file_disagreement(originals: Sequence[Path], path: Path, accepted: AcceptedDifferences) -> str:
+    hashes = {file_digest(original) for original in originals}
+    if file_digest(path) in hashes:
+        return ""
+    if all(map(is_text, (*originals, path))):
+        different = learn(_at_least_two(originals)).compare(path, accepted)
+        return f"differs: {different.sentence}" if different is not None else ""
+    if len(hashes) > 1 or differ_in_times_alone(originals[0], path):
+        return ""  # the file varies between runs of the original
+    return "differs from the original's"
+
+
+def _at_least_two(paths: Sequence[Path]) -> list[Path]:
+    return [*paths] if len(paths) > 1 else [*paths, *paths]

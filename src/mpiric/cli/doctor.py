@@ -1,4 +1,7 @@
-"""`mpiric doctor`: run a command once and print findings."""
+"""`mpiric doctor`: run a command once and print findings; with --darshan, print findings of a log.
+
+`workflows.profile.doctor` collects the findings, `workflows.profile.remedy` tries a fix (--try).
+"""
 
 import os
 import sys
@@ -28,6 +31,7 @@ from mpiric.profile.darshan import read_log
 from mpiric.report.json_objects import advice_json, finding_json
 from mpiric.report.profile_text import print_findings
 from mpiric.workflows.profile.doctor import Diagnosis, RemedyTrial, diagnose, try_remedy
+from mpiric.workflows.profile.profile import Profiled
 from mpiric.workflows.profile.request import ProfileRequest
 
 
@@ -83,19 +87,28 @@ def command(command_line: tuple[str, ...], **options: Any) -> int:
         output=Output.STDERR if options["as_json"] else Output.STDOUT,
         limit_s=None if options["limit"] == "none" else parse_duration(options["limit"]),
     )
+    remedy_trial = None
     with _repeatable_input(command_line) if options["tries"] else nullcontext():
         diagnosis = diagnose(request, LocalHost())
-        remedy_trial = None
         if options["tries"]:
-            with suppress(OSError, ValueError):
+            with suppress(OSError, ValueError):  # input that cannot be read again
                 os.lseek(sys.stdin.fileno(), 0, os.SEEK_SET)
             with after_run(diagnosis.status):
                 remedy_trial = try_remedy(request, diagnosis, LocalHost())
-    fail_on = frozenset(filter(None, options["fail_on"].split(",")))
-    status = diagnosis.status or (int(ExitCode.FOUND) if diagnosis.among(fail_on) else 0)
+    is_failing = diagnosis.among(_ids(options["fail_on"]))
+    status = diagnosis.status or (int(ExitCode.FOUND) if is_failing else 0)
     with after_run(status):
-        _report(diagnosis, remedy_trial, as_json=options["as_json"], shows_all=options["shows_all"])
+        _report_reason(diagnosis.profiled)
+        if options["as_json"]:
+            print_json(_as_json(diagnosis, remedy_trial))
+        else:
+            _print_findings(diagnosis, remedy_trial, shows_all=options["shows_all"])
+        sys.stdout.flush()
     return status
+
+
+def _ids(text: str) -> frozenset[str]:
+    return frozenset(filter(None, text.split(",")))
 
 
 @contextmanager
@@ -115,35 +128,33 @@ def _report_log(log: Path, command_line: tuple[str, ...], options: dict[str, Any
         print_json({"findings": [advice_json(item) for item in advice], "log": str(log)})
     else:
         print_findings(advice, report_console())
-    named = {"any", "run"} if advice else set()
-    failing = named.union(item.finding.id for item in advice) & set(options["fail_on"].split(","))
-    return int(ExitCode.FOUND) if failing else 0
+    names = {item.finding.id for item in advice}
+    if advice:
+        names |= {"any", "run"}
+    return int(ExitCode.FOUND) if names & _ids(options["fail_on"]) else 0
 
 
-def _report(
-    diagnosis: Diagnosis, remedy_trial: RemedyTrial | None, *, as_json: bool, shows_all: bool
-) -> None:
-    done = diagnosis.profiled
-    if done.why_not is not None and (done.ending is None or not isinstance(done.why_not, NotFoundError)):
-        about_run = "" if done.ending else "; the following findings are not about the run"
-        say(f"{done.why_not.message}{about_run}")
-    elif done.was_ended:
-        duration = show_duration(done.trial.wall_s)
-        say(f"the run was ended after {duration} (--limit)")
-    if as_json:
-        print_json(_as_json(diagnosis) | {"tried": asdict(remedy_trial) if remedy_trial else None})
-    else:
-        shown = tuple(diagnosis.findings.values()) if shows_all else diagnosis.first
-        print_findings(shown, report_console())
-        if remedy_trial is not None:
-            outcome = "it works" if remedy_trial.works else f"it does not work: {remedy_trial.reason}"
-            report_console().print(f"  tried that command: {outcome}", style="bold", highlight=False)
-        if remaining := len(diagnosis.findings) - len(shown):
-            say(f"{counted(remaining, 'more finding')}: --all shows them")
-    sys.stdout.flush()
+def _report_reason(profiled: Profiled) -> None:
+    """Report why the run has no analysis, or that it was ended."""
+    why_not = profiled.why_not
+    if why_not is not None and (profiled.ending is None or not isinstance(why_not, NotFoundError)):
+        about_run = "" if profiled.ending else "; the following findings are not about the run"
+        say(f"{why_not.message}{about_run}")
+    elif profiled.was_ended:
+        say(f"the run was ended after {show_duration(profiled.trial.wall_s)} (--limit)")
 
 
-def _as_json(diagnosis: Diagnosis) -> dict[str, object]:
+def _print_findings(diagnosis: Diagnosis, remedy_trial: RemedyTrial | None, *, shows_all: bool) -> None:
+    shown = tuple(diagnosis.findings.values()) if shows_all else diagnosis.first
+    print_findings(shown, report_console())
+    if remedy_trial is not None:
+        outcome = "it works" if remedy_trial.works else f"it does not work: {remedy_trial.reason}"
+        report_console().print(f"  tried that command: {outcome}", style="bold", highlight=False)
+    if remaining := len(diagnosis.findings) - len(shown):
+        say(f"{counted(remaining, 'more finding')}: --all shows them")
+
+
+def _as_json(diagnosis: Diagnosis, remedy_trial: RemedyTrial | None) -> dict[str, object]:
     profiled = diagnosis.profiled
     return {
         "findings": [
@@ -155,4 +166,5 @@ def _as_json(diagnosis: Diagnosis) -> dict[str, object]:
         "elapsed_s": profiled.trial.wall_s,
         "recorded": profiled.profile is not None,
         "mpi_share": profiled.profile.mpi_share if profiled.profile else None,
+        "tried": asdict(remedy_trial) if remedy_trial else None,
     }

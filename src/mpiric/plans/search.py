@@ -1,12 +1,17 @@
-"""Search for one or two candidates worth proving.
+"""Search for one or two candidates worth proving, by runs of different configurations.
 
-1. Screening: one setting after the other on top of the best point, most promising first. A setting that helps
-   stays, so that winners are combined immediately and interactions are observed.
-2. Model-based search: expected improvement from all runs (`effects`), among neighbours of the best and
-   combinations of good settings. Points that may still be the best run again, so that contenders are
-   measured often and losers once. It ends when no point has an expected gain that the proof could call
-   (`effort`).
-3. Slimming: settings of the best point that do not seem to contribute are removed (`slimming`).
+`search` runs in turn:
+
+1. The original, at least twice; then the answer of an earlier search, if there is one.
+2. Screening (`screen`): one setting after the other on top of the best point, most promising first. A setting
+   that helps stays, so that winners are combined immediately and interactions are observed.
+3. Model-based search (`explore`): expected improvement from all runs (`effects`), among neighbours of the
+   best and combinations of good settings. Points that may still be the best run again, so that contenders are
+   measured often and losers once. It ends when no point has an expected gain that the proof could call.
+4. Slimming (`slim`): settings of the best point that do not seem to contribute are removed.
+
+Then `_result` selects the candidates. A point is a configuration as a tuple with the index of the value of
+each knob, 0 for the original's.
 
 Runs that are clearly slower than the best are stopped early. Points that contain a failed point are not
 tried. All decisions follow from the seed and the measurements, so that an interrupted search repeats them
@@ -15,7 +20,6 @@ from the recorded trials and continues.
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from math import exp
 
 from mpiric.model.configuration import Configuration
@@ -37,9 +41,9 @@ from mpiric.plans.stages import NORMAL, Effort, explore, screen, slim
 from mpiric.statistics.space import Point, SearchSpace
 from mpiric.tuning.objective import Budget
 
-_ORIGINAL_FAILURES = 3
+_ORIGINAL_FAILURES = 3  # failed runs of the original after which the search gives up
 _MOST_BASELINE = 4  # limit of the runs of the original at the beginning
-_MOST_CANDIDATES = 2
+_MOST_CANDIDATES = 2  # the second one is proved if the first fails
 _OF_95 = 1.96  # half width of a 95 % interval in standard deviations
 
 
@@ -75,26 +79,32 @@ def search(
     ``last`` is the answer of an earlier search, which runs first. A KeyboardInterrupt passes through;
     `best_so_far` returns a result from the trials recorded until then.
     """
+    has_settings = bool(evaluator.space.factors)
     with suppress(OutOfBudgetError):
-        failures = 0
-        while (runs := evaluator.runs_of(evaluator.original)) < 2 or (
-            runs < _MOST_BASELINE and evaluator.is_original_disturbed()
-        ):
-            trial = yield from evaluator.run(evaluator.original)
-            failures += trial.outcome is not Outcome.OK
-            if failures == _ORIGINAL_FAILURES:
-                raise ProgramFailedError(
-                    f"the unchanged command failed {failures} times: {trial.reason or trial.outcome.value}",
-                    hint="tuning needs a command that runs reliably without changes",
-                )
-        if evaluator.space.factors:
+        yield from _run_original(evaluator)
+        if has_settings:
             if any(last) and evaluator.may_work(last) and not evaluator.runs_of(last):
                 yield from evaluator.run(last)
             yield from screen(evaluator)
             yield from explore(evaluator, effort, effect, seed)
-    if evaluator.space.factors:
+    if has_settings:
         yield from slim(evaluator, effort, effect)
     return _result(evaluator, effect)
+
+
+def _run_original(evaluator: Evaluator) -> Plan[None]:
+    """Run the original twice, or up to `_MOST_BASELINE` times if other processes disturb it."""
+    failures = 0
+    while (runs := evaluator.runs_of(evaluator.original)) < 2 or (
+        runs < _MOST_BASELINE and evaluator.is_original_disturbed()
+    ):
+        trial = yield from evaluator.run(evaluator.original)
+        failures += trial.outcome is not Outcome.OK
+        if failures == _ORIGINAL_FAILURES:
+            raise ProgramFailedError(
+                f"the unchanged command failed {failures} times: {trial.reason or trial.outcome.value}",
+                hint="tuning needs a command that runs reliably without changes",
+            )
 
 
 def best_so_far(space: SearchSpace, trials: Iterable[Trial]) -> SearchResult:
@@ -104,16 +114,18 @@ def best_so_far(space: SearchSpace, trials: Iterable[Trial]) -> SearchResult:
     return _result(evaluator)
 
 
-def _result(evaluator: Evaluator, least_gain: float = 0.0) -> SearchResult:
+def _result(evaluator: Evaluator, minimum_gain: float = 0.0) -> SearchResult:
+    """Select the candidates: points faster than the original, with few and preferably light settings."""
     evaluator.begin_choosing()
     by_gain = rank(evaluator)
     ranked = without_heavy(evaluator, by_gain)
-    left_out = _left_out(evaluator, by_gain[0], ranked[0]) if ranked else None
+    left_out = _heavy_settings(evaluator, by_gain[0], ranked[0]) if ranked else None
     if ranked and any(ranked[0].point):
-        smallest = evaluator.minimal or slimmest(evaluator, ranked[0].point)
-        if evaluator.weight(smallest) <= evaluator.weight(ranked[0].point):
-            first = next((entry for entry in ranked if entry.point == smallest), None)
-            first = first or predicted(evaluator, [smallest])[0]  # no run was left for it
+        # The best point without settings that do not contribute becomes the first candidate.
+        slim_point = evaluator.minimal or slimmest(evaluator, ranked[0].point)
+        if evaluator.weight(slim_point) <= evaluator.weight(ranked[0].point):
+            first = next((entry for entry in ranked if entry.point == slim_point), None)
+            first = first or predicted(evaluator, [slim_point])[0]  # no run was left for it
             ranked = [first, *(entry for entry in ranked if entry is not first)]
     original = next((entry.mean for entry in ranked if entry.point == evaluator.original), None)
     candidates: list[ProofCandidate] = []
@@ -121,15 +133,14 @@ def _result(evaluator: Evaluator, least_gain: float = 0.0) -> SearchResult:
         if entry.point == evaluator.original or len(candidates) == _MOST_CANDIDATES:
             break  # points after the original are not candidates
         ratio = 1.0 if original is None else exp(original - entry.mean)
-        if ratio > 1 + least_gain and not evaluator.was_slower(entry.point):
-            is_clear = evaluator.is_separated(entry.point, least_gain)
-            candidates.append(replace(_candidate(evaluator, entry, ratio), is_clear=is_clear))
+        if ratio > 1 + minimum_gain and not evaluator.was_slower(entry.point):
+            is_clear = evaluator.is_separated(entry.point, minimum_gain)
+            candidates.append(_candidate(evaluator, entry.point, ratio, is_clear=is_clear))
     disturbed = evaluator.effects().disturbed_runs if evaluator.points else 0
-    runs = len(evaluator.points)
-    return SearchResult(tuple(candidates), evaluator.rejected(), disturbed, runs, left_out)
+    return SearchResult(tuple(candidates), evaluator.rejected(), disturbed, len(evaluator.points), left_out)
 
 
-def _left_out(evaluator: Evaluator, best: Ranked, chosen: Ranked) -> tuple[Configuration, float] | None:
+def _heavy_settings(evaluator: Evaluator, best: Ranked, chosen: Ranked) -> tuple[Configuration, float] | None:
     """Return the heavy settings of the best point that the chosen one lacks, and their estimated gain."""
     point = tuple(
         level if factor.weight and level != other else 0
@@ -140,24 +151,25 @@ def _left_out(evaluator: Evaluator, best: Ranked, chosen: Ranked) -> tuple[Confi
     return (evaluator.space.configuration(point), ratio) if is_reported else None
 
 
-def _candidate(evaluator: Evaluator, entry: Ranked, expected_ratio: float) -> ProofCandidate:
-    estimates = contributions(evaluator, entry.point)
+def _candidate(
+    evaluator: Evaluator, point: Point, expected_ratio: float, *, is_clear: bool
+) -> ProofCandidate:
+    """Return a point as a candidate, with the estimated contribution of each of its settings."""
+    estimates = contributions(evaluator, point)  # largest first
     knobs = [factor.knob for factor in evaluator.space.factors]
+    shares = []
+    for setting in estimates if len(estimates) > 1 else ():
+        half_width = _OF_95 * setting.deviation
+        interval = (exp(setting.mean - half_width), exp(setting.mean + half_width))
+        runs_without = sum(not measured[setting.factor] for measured in evaluator.points)
+        shares.append(estimated_share(knobs[setting.factor], exp(setting.mean), interval, runs_without))
     return ProofCandidate(
-        evaluator.space.configuration(entry.point),
+        evaluator.space.configuration(point),
         expected_ratio,
-        tuple(knobs[setting.factor] for setting in reversed(estimates) if setting.is_doubtful),
-        tuple(knobs[setting.factor] for setting in estimates if setting.is_evident),
-        tuple(
-            estimated_share(
-                knobs[setting.factor],
-                exp(setting.mean),
-                [exp(setting.mean + side * _OF_95 * setting.deviation) for side in (-1, 1)],
-                sum(not point[setting.factor] for point in evaluator.points),
-            )
-            for setting in estimates
-            if len(estimates) > 1
-        ),
+        doubtful=tuple(knobs[setting.factor] for setting in reversed(estimates) if setting.is_doubtful),
+        evident=tuple(knobs[setting.factor] for setting in estimates if setting.is_evident),
+        shares=tuple(shares),
+        is_clear=is_clear,
     )
 
 

@@ -1,27 +1,32 @@
-"""Smallest proved answer: units that are not shown to contribute are dropped, and the answer is proved again.
+"""Smallest proved answer: a proof of an answer, then of the answer without units that do not contribute.
 
-An answer is proved together with the contribution of each of its units. Units that are not shown to
-contribute are dropped, all at once, and the remaining answer is proved in fresh rounds.
+A unit is a setting of the answer, or several settings that must change together. `SmallestAnswer.prove` works
+as follows:
 
-The error is not divided between these proofs. Among the answers proved one after the other, consider the
+1. Preselection: if the budget is too small for two proofs, units are removed that seem useless according to
+   the search, or according to a few rounds without baseline. Nothing is claimed here, so that it does not use
+   any of the error.
+2. The answer is proved together with the contribution of each of its units (`prove`).
+3. Units that are not shown to contribute are removed, all at once, and the smaller answer is proved in fresh
+   rounds. This repeats until all units contribute.
+4. Two settings can be alternatives (two cures of one cause): each seems superfluous while the other is set.
+   If several units were removed and the smaller answer is slower than the larger one was shown to be, the
+   most useful of them is brought back, once.
+5. If the main claim takes long and a unit is to be removed, the proof ends undecided, without a claim, and
+   the smaller answer is proved instead.
+
+If a smaller answer is not shown to be faster, the last proved answer is the result, with its units marked as
+not shown. The bets on a unit continue from answer to answer: its blocks in larger answers count as well, and
+the rejected hypothesis is that it has no effect in any of them.
+
+Error: it is not divided between the proofs. Among the answers proved one after the other, consider the
 first that is in truth not faster. Either it is not called faster, and the sequence ends; or the claim is
 wrong, which has the probability of the main claim's error, once. For a unit, consider the first answer in
-which it in truth has no effect. Either its contribution is not shown, and it is dropped for good; or the
+which it in truth has no effect. Either its contribution is not shown, and it is removed for good; or the
 claim is wrong, which has the probability of the unit's error, once. All earlier claims were true. (Fixed
-sequences of tests: Maurer, Hothorn, Lehmacher 1995; Bretz et al., Stat. Med. 28 (2009) 586.) If a smaller
-answer is not shown to be faster, the last proved answer is the result, with its units marked as not shown.
-
-The bets on a unit continue from answer to answer: its blocks in larger answers count as well, and the
-rejected hypothesis is that it has no effect in any of them.
-
-If a unit of an answer is to be dropped and the main claim takes long, the proof ends undecided, without a
-claim. Later claims may then be wrong in addition to a claim that might have been made until then, so that
-they have the reserved tenth of the error (see below).
-
-If two settings are alternatives (two cures of one cause), each seems superfluous while the other is set. If
-several units were dropped and the remaining answer is slower than the larger one was shown to be, the most
-useful of them comes back, once. That proof and later ones have the tenth of the error that is reserved for
-it.
+sequences of tests: Maurer, Hothorn, Lehmacher 1995; Bretz et al., Stat. Med. 28 (2009) 586.) Steps 4 and 5
+allow wrong claims in addition to these. The proofs after them have the tenth of the error that is reserved
+for this (`StoppingRule.errors`).
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -61,151 +66,147 @@ class SmallestAnswer:
     slowest: float = 0.0  # largest objective of the original so far; 0: unknown
     limit_s: float | None = None  # time limit of each run
     is_clear: bool = False  # the runs of the search show the gain clearly
-    came_back: bool = False
-    units: int = 0  # number of units of the first answer that is proved
-    has_left: bool = False  # the proof of an answer ended undecided for a smaller one
     # Answers that failed in their proof, and the reason.
-    rejected: list[tuple[Configuration, str]] = field(default_factory=list)
-    blocks: dict[Unit, Sequence[Block]] = field(default_factory=dict)
-    _first: ProofState | None = None
-    _proved: Evidence | None = None
-
-    @property
-    def proved(self) -> Evidence | None:
-        """Return the evidence of the smallest answer that is proved faster so far."""
-        first = self._first
-        if self._proved is None and first is not None and first.claim.verdict is Verdict.FASTER:
-            return first.evidence()
-        return self._proved
+    rejected: list[tuple[Configuration, str]] = field(default_factory=list, init=False)
+    _units: int = field(default=0, init=False)  # number of units of the first answer that is proved
+    _blocks: dict[Unit, Sequence[Block]] = field(default_factory=dict, init=False)
+    _first_proof: ProofState | None = field(default=None, init=False)
+    _proved: Evidence | None = field(default=None, init=False)
+    _was_undecided: bool = field(default=False, init=False)  # a proof ended undecided (step 5)
+    _brought_back: bool = field(default=False, init=False)  # a removed unit was brought back (step 4)
 
     def prove(self) -> Plan[Proof]:
         """Return the proof of the smallest answer that was proved, or of the first one if none was.
 
         After an interruption, `proved` is valid.
         """
-        answer = yield from self._preselected()
-        self.units = len(self.units_of(answer))
-        self._first = self._state(answer)
-        last = smallest = yield from self._prove(self._first)
+        answer = yield from self._preselect()
+        self._units = len(self.units_of(answer))
+        last = smallest = yield from self._prove(answer)  # `smallest` is decided, `last` may be undecided
         while last.is_left or last.evidence.verdict is Verdict.FASTER:
-            self.has_left |= last.is_left
+            self._was_undecided |= last.is_left
             if not last.is_left:
                 self._proved = last.evidence
             missing = _superfluous(last, len(last.evidence.shares))
-            answer = _less(last.evidence.configuration, [share.knobs for share in missing])
+            answer = _without(last.evidence.configuration, [share.knobs for share in missing])
             if not missing or not self._can_be_proved(answer, last):
                 break
             names = _names(share.knobs for share in missing)
             self.say(f"{names} not shown to contribute: proving it without")
-            smaller = yield from self._prove(self._state(answer))
-            if not (smaller.is_left or _keeps_up(smaller, smallest)):
+            smaller = yield from self._prove(answer)
+            if not (smaller.is_left or _is_as_fast(smaller, smallest)):
                 smaller = (yield from self._bring_back(last, missing)) or smaller
-            if not (smaller.is_left or _keeps_up(smaller, smallest)):
+            if not (smaller.is_left or _is_as_fast(smaller, smallest)):
                 break
             last = smaller
-            smallest = smallest if smaller.is_left else smaller
+            if not smaller.is_left:
+                smallest = smaller
         return smallest
+
+    @property
+    def proved(self) -> Evidence | None:
+        """Return the evidence of the smallest answer that is proved faster so far."""
+        first = self._first_proof
+        if self._proved is None and first is not None and first.claim.verdict is Verdict.FASTER:
+            return first.evidence()
+        return self._proved
 
     def dropped(self, proof: Proof) -> tuple[str, ...]:
         """Return the knobs of the first answer that a proved one lacks."""
         settings = proof.evidence.configuration.as_dict()
         return tuple(knob for knob, _ in self.first.items if knob not in settings)
 
-    def _preselected(self) -> Plan[Configuration]:
-        """Select the units to prove if the budget is too small for the answer and a smaller one after it.
-
-        Nothing is claimed here, so that it does not use any of the error.
-        """
+    def _preselect(self) -> Plan[Configuration]:
+        """Select the units to prove if the budget is too small for the answer and a smaller one after it."""
         answer = self.first
         units = self.units_of(answer)
         if not self._has_room(len(units)):
             doubtful = [unit for unit in units if set(unit) <= set(self.doubtful)]
             doubtful.sort(key=lambda unit: max(map(self.doubtful.index, unit)))
-            answer = self._smaller(answer, doubtful[: len(units) - 1], "seen")
+            answer = self._reduce(answer, doubtful[: len(units) - 1], "seen")
             units = self.units_of(answer)
         unsure = [unit for unit in units if not set(unit) <= set(self.evident)]
         if self._has_room(len(units)) or not self._can_look(len(units), len(unsure)):
             return answer
         self.say("few runs are left: looking first at what settings are worth")
-        proof = yield from prove(
-            ProofState(
-                answer,
-                unsure,
-                self.rule,
-                self._errors(len(units)),
-                seed=self.seed,
-                budget=self.budget,
-                limit_s=self.limit_s,
-                round_of=self.round_of,
-                compares=False,
-                stops=self.stops,
-                slowest=self.slowest,
-            )
+        look = ProofState(
+            answer,
+            unsure,
+            self.rule,
+            self._errors(len(units)),
+            seed=self.seed,
+            budget=self.budget,
+            limit_s=self.limit_s,
+            round_of=self.round_of,
+            compares=False,
+            stops=self.stops,
+            slowest=self.slowest,
         )
+        proof = yield from prove(look)
         if proof.rejected:
             return answer
-        self.blocks.update(proof.blocks)
+        self._blocks.update(proof.blocks)
         missing = [share.knobs for share in _superfluous(proof, len(units))]
-        return self._smaller(answer, missing, "shown")
+        return self._reduce(answer, missing, "shown")
 
-    def _smaller(self, answer: Configuration, missing: Sequence[Unit], how: str) -> Configuration:
+    def _reduce(self, answer: Configuration, missing: Sequence[Unit], how: str) -> Configuration:
         """Return the answer without some units, or unchanged if the smaller one failed before."""
-        smaller = _less(answer, missing)
+        smaller = _without(answer, missing)
         if not missing or self.is_rejected(smaller):
             return answer
         self.say(f"{_names(missing)} not {how} to contribute: proving it without")
         return smaller
 
     def _bring_back(self, larger: Proof, missing: list[Share]) -> Plan[Proof | None]:
-        """Prove the answer with the most useful of several dropped units, once; None if not possible."""
+        """Prove the answer with the most useful of several removed units, once; None if not possible."""
         best = max(missing, key=lambda share: share.ratio)
-        answer = _less(larger.evidence.configuration, [share.knobs for share in missing if share is not best])
-        is_spent = self.came_back or self.has_left
-        if len(missing) < 2 or is_spent or not self._can_be_proved(answer, larger):
+        removed = [share.knobs for share in missing if share is not best]
+        answer = _without(larger.evidence.configuration, removed)
+        is_spent = self._brought_back or self._was_undecided
+        if not removed or is_spent or not self._can_be_proved(answer, larger):
             return None
-        self.came_back, self.blocks = True, {}
+        self._brought_back, self._blocks = True, {}
         self.say(f"something of that is needed: proving it with {_names([best.knobs])}")
-        return (yield from self._prove(self._state(answer)))
+        return (yield from self._prove(answer))
 
-    def _state(self, answer: Configuration) -> ProofState:
+    def _prove(self, answer: Configuration) -> Plan[Proof]:
+        """Prove an answer with the contribution of each unit; add it to `rejected` if it fails."""
         units = self.units_of(answer)
-        return ProofState(
+        state = ProofState(
             answer,
             units,
             self.rule,
-            self._errors(self.units),
+            self._errors(self._units),
             seed=self.seed,
             budget=self.budget,
             cost_s=ROOM * self._pair_s() / 2,
             round_of=self.round_of,
             stops=self.stops,
             limit_s=self.limit_s,
-            blocks=self.blocks,
+            blocks=self._blocks,
             has_room=self._has_room(len(units)),
-            may_be_left=not (self.has_left or self.came_back),
+            may_be_left=not (self._was_undecided or self._brought_back),
             slowest=self.slowest,
             is_clear=self.is_clear,
         )
-
-    def _prove(self, state: ProofState) -> Plan[Proof]:
+        self._first_proof = self._first_proof or state
         proof = yield from prove(state)
-        self.blocks.update(proof.blocks)
+        self._blocks.update(proof.blocks)
         if proof.rejected:
-            self.rejected.append((state.answer, proof.rejected))
+            self.rejected.append((answer, proof.rejected))
         return proof
 
     def _errors(self, units: int) -> Errors:
-        """Return the errors of the next proof; after an undecided one the reserved tenth is available."""
-        errors = self.rule.errors(units, comeback=self.came_back)
-        reserved = self.rule.errors(units, comeback=True)
-        return Errors(reserved.main, errors.unit) if self.has_left else errors
+        """Return the errors of the next proof: the reserved tenth after an exception to the sequence."""
+        errors = self.rule.errors(units, comeback=self._brought_back)
+        if self._was_undecided:
+            return Errors(self.rule.errors(units, comeback=True).main, errors.unit)
+        return errors
 
     def _can_be_proved(self, answer: Configuration, last: Proof) -> bool:
         """Return whether an answer has not failed, and its fewest pairs fit into the budget."""
-        if self.is_rejected(answer):
-            return False
-        error = self._errors(self.units).main
-        return self.budget.fits(last.run_s, 2 * self.rule.clear_pairs(error))
+        pairs = self.rule.clear_pairs(self._errors(self._units).main)
+        return not self.is_rejected(answer) and self.budget.fits(last.run_s, 2 * pairs)
 
     def _has_room(self, units: int) -> bool:
         """Return whether an answer with this number of units, then a smaller one, fit into the budget."""
@@ -228,14 +229,14 @@ class SmallestAnswer:
         seconds = pairs * self._pair_s() + (single_runs - slow) * self._answer_s() + slow * self.run_s
         return self.budget.fits(room * seconds / runs, runs)
 
-    def _answer_s(self) -> float:
-        return self.run_s if self.answer_s is None else min(self.run_s, self.answer_s)
-
     def _pair_s(self) -> float:
         """Return the mean time of a pair; its second run, in turn the original's, may be stopped."""
         answer_s = self._answer_s()
         stopped_s = min(self.run_s, STOP_AT * answer_s) if self.stops else self.run_s
         return answer_s + (self.run_s + stopped_s) / 2
+
+    def _answer_s(self) -> float:
+        return self.run_s if self.answer_s is None else min(self.run_s, self.answer_s)
 
 
 def _superfluous(proof: Proof, units: int) -> list[Share]:
@@ -247,14 +248,13 @@ def _superfluous(proof: Proof, units: int) -> list[Share]:
     return missing
 
 
-def _keeps_up(smaller: Proof, larger: Proof) -> bool:
+def _is_as_fast(smaller: Proof, larger: Proof) -> bool:
     """Return whether the smaller answer is also proved faster, and as fast as the larger one."""
     new, old = smaller.evidence, larger.evidence
-    is_as_fast = new.ratio >= old.low or new.high >= old.ratio
-    return new.verdict is Verdict.FASTER and is_as_fast
+    return new.verdict is Verdict.FASTER and (new.ratio >= old.low or new.high >= old.ratio)
 
 
-def _less(answer: Configuration, units: Iterable[Unit]) -> Configuration:
+def _without(answer: Configuration, units: Iterable[Unit]) -> Configuration:
     knobs = {knob for unit in units for knob in unit}
     return Configuration(tuple(item for item in answer.items if item[0] not in knobs))
 

@@ -1,7 +1,11 @@
-"""Run a command once, for a limited time, collect findings, and try the remedy of a failed run."""
+"""`mpiric doctor`: run a command once, for a limited time, and collect findings from four sources.
+
+The sources are the run (its record, analysed by `profile`), the placement of its ranks, the settings of its
+launch line and environment, and the machine. `Diagnosis.findings` removes duplicates and orders them.
+"""
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from math import inf
@@ -19,7 +23,8 @@ from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import Finding, MpiricError, after_run
 from mpiric.model.machine import parse_pu_list
 from mpiric.model.profile import SHORT_S, Advice
-from mpiric.model.situation import Allowed, RankSeen, Situation
+from mpiric.model.record import RankRecord
+from mpiric.model.situation import Allowed, RankSeen
 from mpiric.profile.advise import rules
 from mpiric.profile.cells import fact
 from mpiric.workflows.defaults import MISSED, missed_defaults
@@ -33,12 +38,13 @@ from mpiric.workflows.trials.expected import expected_situation
 from mpiric.workflows.trials.recorded_runs import findings_of
 from mpiric.workflows.trials.users_lab import inputs_seen
 
-# Finding of the placement → finding of the record on the same subject, which is reported, as it has numbers
+# Some findings of the record and of the placement have the same subject; only one of them is reported.
+# Finding of the placement → finding of the record, which is reported because it has numbers.
 _REPORTED_BY_RECORD = {
     "oversubscribed": "more-ranks-than-cpus",
     "cgroup-too-small": "more-ranks-than-cpus",
 }
-# The same, but the sentences of the placement are reported, as it knows the CPUs and processes of the node
+# Finding of the placement, which is reported because it names CPUs and processes → finding of the record.
 _REPORTED_BY_PLACEMENT = {"ranks-overlap": "ranks-share-a-cpu", "jobs-overlap": "cpus-taken"}
 
 # Weights of findings without a number, as a share of the run time.
@@ -68,36 +74,74 @@ class Diagnosis:
 
         A failure comes first. Findings without a number rank by their source.
         """
+        replacements = self._replacements
+        of_run = []
+        for advice in self.of_run:
+            replacement = replacements.get(advice.finding.id)
+            of_run.append(
+                replace(advice, finding=replacement, knobs=(), commands=()) if replacement else advice
+            )
+        others = self._not_covered_by({advice.finding.id for advice in of_run})
+
+        # Causes of a finding may come from another source; they are named by ids of the record.
+        causes_by_id = {_REPORTED_BY_RECORD.get(finding.id, finding.id): finding for finding in others}
+        causes_by_id |= replacements
+        possible_causes = {rule.id: rule.effect_of for rule in rules()}
+        ordered: dict[str, Finding | Advice] = {self.ending.finding.id: self.ending} if self.ending else {}
+        for advice in of_run:
+            names = [name for name in possible_causes.get(advice.finding.id, ()) if name in causes_by_id]
+            causes = {causes_by_id[name].id: causes_by_id[name] for name in names}
+            for name, cause in causes.items():
+                ordered.setdefault(name, cause)
+            recorded_causes = [name for name in advice.effect_of if name not in replacements]
+            ordered[advice.finding.id] = replace(advice, effect_of=(*recorded_causes, *causes))
+        return self._insert_by_weight(ordered, [f for f in others if f.id not in ordered])
+
+    @property
+    def _replacements(self) -> dict[str, Finding]:
+        """Map findings of the record to findings of the placement that are reported instead."""
         placed = {finding.id: finding for finding in self.of_placement}
-        instead = {name: placed[other] for other, name in _REPORTED_BY_PLACEMENT.items() if other in placed}
+        replacements = {
+            recorded: placed[name] for name, recorded in _REPORTED_BY_PLACEMENT.items() if name in placed
+        }
         if placed.keys() >= {"ranks-overlap", "idle-cores"}:
-            instead["more-ranks-than-cpus"] = placed["ranks-overlap"]
-        of_run = [
-            replace(advice, finding=instead[advice.finding.id], knobs=(), commands=())
-            if advice.finding.id in instead
-            else advice
-            for advice in self.of_run
-        ]
-        run = {advice.finding.id for advice in of_run}
+            replacements["more-ranks-than-cpus"] = placed["ranks-overlap"]
+        return replacements
+
+    def _not_covered_by(self, reported: set[str]) -> list[Finding]:
+        """Return the findings of other sources than the run whose subject none of the ``reported`` has."""
         advised = {f"try-{knob}" for advice in self.of_run for knob in advice.knobs}
         suggested = advised.union(finding.id for finding in self.of_settings)
-        more = [
+        return [
             finding
             for finding in (*self.of_placement, *self.of_settings, *self.of_machine)
-            if finding.id not in advised and _REPORTED_BY_RECORD.get(finding.id) not in run
+            if finding.id not in advised and _REPORTED_BY_RECORD.get(finding.id) not in reported
             # A safe default is reported if something else suggests its knob.
             if not finding.id.startswith(MISSED) or finding.id.replace(MISSED, "try-") in suggested
         ]
-        replacing = {_REPORTED_BY_RECORD.get(finding.id, finding.id): finding for finding in more} | instead
-        effect_of = {rule.id: rule.effect_of for rule in rules()}
-        ordered: dict[str, Finding | Advice] = {self.ending.finding.id: self.ending} if self.ending else {}
-        for advice in of_run:
-            possible = effect_of.get(advice.finding.id, ())
-            causes = {replacing[cause].id: replacing[cause] for cause in possible if cause in replacing}
-            ordered |= {name: cause for name, cause in causes.items() if name not in ordered}
-            recorded = [cause for cause in advice.effect_of if cause not in instead]
-            ordered[advice.finding.id] = replace(advice, effect_of=(*recorded, *causes))
-        return _by_weight(ordered, [finding for finding in more if finding.id not in ordered], self)
+
+    def _insert_by_weight(
+        self, ordered: dict[str, Finding | Advice], added: Sequence[Finding]
+    ) -> dict[str, Finding | Advice]:
+        """Insert findings without a number, each before the first part of the others that promises less."""
+        weights = {finding.id: _MACHINE_WEIGHT for finding in self.of_machine}
+        weights |= {finding.id: _SETTINGS_WEIGHT for finding in self.of_settings}
+        weights |= {
+            finding.id: _SHARED_CORE_WEIGHT if finding.id in _SHARED_CORES else _PLACEMENT_WEIGHT
+            for finding in self.of_placement
+        }
+        pending = sorted(added, key=lambda finding: -weights[finding.id])
+        promises = [
+            item.promise if isinstance(item, Advice) and not item.explains_run else inf
+            for item in ordered.values()
+        ]
+        result: dict[str, Finding | Advice] = {}
+        for at, (name, item) in enumerate(ordered.items()):
+            while pending and weights[pending[0].id] > max(promises[at:]):
+                finding = pending.pop(0)
+                result[finding.id] = finding
+            result[name] = item
+        return result | {finding.id: finding for finding in pending}
 
     @property
     def first(self) -> tuple[Finding | Advice, ...]:
@@ -128,41 +172,6 @@ class Diagnosis:
         return tuple(name for name in self.findings if name in selected)
 
 
-def _by_weight(
-    ordered: dict[str, Finding | Advice], more: Sequence[Finding], diagnosis: Diagnosis
-) -> dict[str, Finding | Advice]:
-    """Insert findings without a number among the advice, before the first part that promises less."""
-    weights = (
-        [
-            (finding.id, _SHARED_CORE_WEIGHT if finding.id in _SHARED_CORES else _PLACEMENT_WEIGHT)
-            for finding in diagnosis.of_placement
-        ]
-        + [(finding.id, _SETTINGS_WEIGHT) for finding in diagnosis.of_settings]
-        + [(finding.id, _MACHINE_WEIGHT) for finding in diagnosis.of_machine]
-    )
-    weight_of = dict(reversed(weights))
-    items = list(ordered.values())
-    promises = [inf if not isinstance(item, Advice) or item.explains_run else item.promise for item in items]
-    result: dict[str, Finding | Advice] = {}
-    pending = sorted(more, key=lambda finding: -weight_of[finding.id])
-    for at, item in enumerate(items):
-        while pending and weight_of[pending[0].id] > max(promises[at:]):
-            finding = pending.pop(0)
-            result[finding.id] = finding
-        result[item.finding.id if isinstance(item, Advice) else item.id] = item
-    return result | {finding.id: finding for finding in pending}
-
-
-def _concerns_run(finding: Finding, done: Profiled) -> bool:
-    """Return whether a note on the machine can matter for this run; a failure has other causes."""
-    if done.ending is not None:
-        return False
-    peak_bytes = done.profile.numbers.get("peak_bytes", inf) if done.profile else inf
-    if "huge-pages" in finding.id:
-        return peak_bytes >= _LARGE_BYTES
-    return finding.id != "locked-memory" or done.prepared.parsed.nodes > 1
-
-
 def diagnose(request: ProfileRequest, host: Host) -> Diagnosis:
     """Run the command and collect findings. The record is kept only in a directory that the request names.
 
@@ -170,26 +179,40 @@ def diagnose(request: ProfileRequest, host: Host) -> Diagnosis:
     """
     options = {"MPIRIC_CALL_SITES": "1", **request.options}
     with record_directory(request) as directory, looking(host) as looks:
-        done = profile(replace(request, directory=directory, options=options), host)
-    parsed, machine = done.prepared.parsed, done.prepared.parsed.machine
-    advice = done.profile.advice if done.profile else ()
-    with after_run(done.trial.exit_status):
-        return Diagnosis(
-            profiled=done,
-            # The times of a failed run mean nothing.
-            of_run=tuple(item for item in advice if item.explains_run or not done.ending),
-            of_placement=tuple(
-                judge_record(done.record, machine, parsed.job, _thread_libraries(parsed, host), looks)
+        profiled = profile(replace(request, directory=directory, options=options), host)
+    parsed, ending = profiled.prepared.parsed, profiled.ending
+    with after_run(profiled.trial.exit_status):
+        advice = profiled.profile.advice if profiled.profile else ()
+        if ending:  # the times of a failed run mean nothing
+            advice = tuple(item for item in advice if item.explains_run)
+        placement: Iterable[Finding] = ()
+        if profiled.record:
+            libraries = _thread_libraries(parsed, host)
+            placement = judge_record(profiled.record, parsed.machine, parsed.job, libraries, looks)
+        machine = [finding for finding in notice(parsed.machine) if _concerns_run(finding, profiled)]
+        if altered := altered_parts():
+            names = ", ".join(altered)
+            machine.append(
+                finding_from("profile/installation", "native-altered", count=len(altered), names=names)
             )
-            if done.record
-            else (),
-            of_settings=(*container_findings(parsed, host), *_of_settings(done, host)),
-            of_machine=(
-                *(finding for finding in notice(machine) if _concerns_run(finding, done)),
-                *_of_installation(),
-            ),
-            ending=done.ending,
+        return Diagnosis(
+            profiled=profiled,
+            of_run=tuple(advice),
+            of_placement=tuple(placement),
+            of_settings=(*container_findings(parsed, host), *_setting_findings(profiled, host)),
+            of_machine=tuple(machine),
+            ending=ending,
         )
+
+
+def _concerns_run(finding: Finding, profiled: Profiled) -> bool:
+    """Return whether a note on the machine can matter for this run; a failure has other causes."""
+    if profiled.ending is not None:
+        return False
+    peak_bytes = profiled.profile.numbers.get("peak_bytes", inf) if profiled.profile else inf
+    if "huge-pages" in finding.id:
+        return peak_bytes >= _LARGE_BYTES
+    return finding.id != "locked-memory" or profiled.prepared.parsed.nodes > 1
 
 
 def _thread_libraries(parsed: ParsedJob, host: Host) -> tuple[str, ...]:
@@ -227,54 +250,44 @@ def record_directory(request: ProfileRequest) -> Iterator[Path]:
     yield Path(request.working_directory)  # the error is reported when the record is written
 
 
-def _of_installation() -> Iterator[Finding]:
-    """Yield a finding on changed native parts of mpiric."""
-    if altered := altered_parts():
-        names = ", ".join(altered)
-        yield finding_from("profile/installation", "native-altered", count=len(altered), names=names)
-
-
-def _of_settings(done: Profiled, host: Host) -> Iterator[Finding]:
+def _setting_findings(profiled: Profiled, host: Host) -> Iterator[Finding]:
     """Yield findings of knobs on the command, its environment and the observed ranks."""
     try:
-        situation = expected_situation(done.prepared.parsed, host, Allowed())
+        situation = expected_situation(profiled.prepared.parsed, host, Allowed())
     except MpiricError:
         return  # the MPI library is unknown, so that its settings cannot be judged
-    if done.ending:  # only settings that may cause a failure
+    if profiled.ending:  # only settings that may cause a failure
         yield from inherited_problems(situation)
         return
     yield from hint_file_findings(situation, host)
-    situation = _with_recorded_ranks(situation, done, host)
+    if profiled.record is not None and profiled.record.ranks:
+        libraries = libraries_of_program(profiled.prepared.parsed, host)
+        ranks = tuple(_observed_rank(rank, libraries) for rank in profiled.record.ranks)
+        wall_s = max(rank.wall_s for rank in profiled.record.ranks)
+        wall_s = wall_s if wall_s >= SHORT_S else 0.0  # no rates per second of a very short run
+        observation = replace(situation.observation, ranks=ranks, wall_s=wall_s)
+        situation = replace(situation, observation=observation)
     yield from findings_of(situation)
     yield from missed_defaults(situation, host)
 
 
-def _with_recorded_ranks(situation: Situation, done: Profiled, host: Host) -> Situation:
-    """Return the situation with the recorded ranks."""
-    if done.record is None or not done.record.ranks:
-        return situation
-    libraries = libraries_of_program(done.prepared.parsed, host)
-    ranks = tuple(
-        RankSeen(
-            rank=rank.rank,
-            program=rank.facts.get("executable", ""),
-            cpus_allowed=parse_pu_list(rank.facts.get("affinity", "")),
-            threads=fact(rank, "threads"),
-            user_s=fact(rank, "time.user_us") / 1e6,
-            system_s=fact(rank, "time.system_us") / 1e6,
-            minor_faults=fact(rank, "faults.minor"),
-            major_faults=fact(rank, "faults.major"),
-            voluntary_switches=fact(rank, "switches.voluntary"),
-            involuntary_switches=fact(rank, "switches.involuntary"),
-            rss_peak_bytes=fact(rank, "memory.peak_kib") << 10,
-            huge_bytes=fact(rank, "memory.huge_kib") << 10,
-            libraries=libraries,
-        )
-        for rank in done.record.ranks
+def _observed_rank(rank: RankRecord, libraries: tuple[str, ...]) -> RankSeen:
+    """Convert the record of a rank to the form of an observation through /proc."""
+    return RankSeen(
+        rank=rank.rank,
+        program=rank.facts.get("executable", ""),
+        cpus_allowed=parse_pu_list(rank.facts.get("affinity", "")),
+        threads=fact(rank, "threads"),
+        user_s=fact(rank, "time.user_us") / 1e6,
+        system_s=fact(rank, "time.system_us") / 1e6,
+        minor_faults=fact(rank, "faults.minor"),
+        major_faults=fact(rank, "faults.major"),
+        voluntary_switches=fact(rank, "switches.voluntary"),
+        involuntary_switches=fact(rank, "switches.involuntary"),
+        rss_peak_bytes=fact(rank, "memory.peak_kib") << 10,
+        huge_bytes=fact(rank, "memory.huge_kib") << 10,
+        libraries=libraries,
     )
-    wall_s = max(rank.wall_s for rank in done.record.ranks)
-    wall_s = wall_s if wall_s >= SHORT_S else 0.0  # no rates per second of a very short run
-    return replace(situation, observation=replace(situation.observation, ranks=ranks, wall_s=wall_s))
 
 
 @dataclass(frozen=True)

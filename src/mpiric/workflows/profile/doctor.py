@@ -24,7 +24,7 @@ from mpiric.model.errors import Finding, MpiricError, after_run
 from mpiric.model.machine import parse_pu_list
 from mpiric.model.profile import SHORT_S, Advice
 from mpiric.model.record import RankRecord
-from mpiric.model.situation import Allowed, RankSeen
+from mpiric.model.situation import Allowed, RankSeen, Situation
 from mpiric.profile.advise import rules
 from mpiric.profile.cells import fact
 from mpiric.workflows.defaults import MISSED, missed_defaults
@@ -260,15 +260,20 @@ def _setting_findings(profiled: Profiled, host: Host) -> Iterator[Finding]:
         yield from inherited_problems(situation)
         return
     yield from hint_file_findings(situation, host)
-    if profiled.record is not None and profiled.record.ranks:
-        libraries = libraries_of_program(profiled.prepared.parsed, host)
-        ranks = tuple(_observed_rank(rank, libraries) for rank in profiled.record.ranks)
-        wall_s = max(rank.wall_s for rank in profiled.record.ranks)
-        wall_s = wall_s if wall_s >= SHORT_S else 0.0  # no rates per second of a very short run
-        observation = replace(situation.observation, ranks=ranks, wall_s=wall_s)
-        situation = replace(situation, observation=observation)
+    situation = _with_recorded_ranks(situation, profiled, host)
     yield from findings_of(situation)
     yield from missed_defaults(situation, host)
+
+
+def _with_recorded_ranks(situation: Situation, profiled: Profiled, host: Host) -> Situation:
+    """Return the situation with the recorded ranks as its observation."""
+    if profiled.record is None or not profiled.record.ranks:
+        return situation
+    libraries = libraries_of_program(profiled.prepared.parsed, host)
+    ranks = tuple(_observed_rank(rank, libraries) for rank in profiled.record.ranks)
+    wall_s = max(rank.wall_s for rank in profiled.record.ranks)
+    wall_s = wall_s if wall_s >= SHORT_S else 0.0  # no rates per second of a very short run
+    return replace(situation, observation=replace(situation.observation, ranks=ranks, wall_s=wall_s))
 
 
 def _observed_rank(rank: RankRecord, libraries: tuple[str, ...]) -> RankSeen:

@@ -1,8 +1,16 @@
-"""Ranks that wait for one another without end, for one rank, or for input.
+"""Findings on ranks that wait for one another without end, for one rank, or for input.
 
-Waiting is a graph whose nodes need all of their targets, or any of them (receives from any source). Hilbrich,
-Protze, Schulz, de Supinski and Mueller, MPI runtime error detection with MUST, SC 2012. Ranks in the same
-state are one line: Arnold et al., Stack trace analysis for large scale debugging, IPDPS 2007.
+`find_stuck` checks in turn whether
+
+1. ranks wait for one another in a circle: a deadlock;
+2. ranks wait for standard input;
+3. most ranks wait for a few that are not in MPI, or make no progress there: a missing participant;
+4. all ranks have been in MPI calls for long, for no reason that the record shows.
+
+The waits are a graph: a rank needs all of its targets, or any of them (receive from any source). Hilbrich,
+Protze, Schulz, de Supinski and Mueller, MPI runtime error detection with MUST, SC 2012. In the sentences,
+ranks in the same state are one group: Arnold et al., Stack trace analysis for large scale debugging, IPDPS
+2007.
 """
 
 from collections import defaultdict
@@ -20,7 +28,7 @@ from mpiric.profile.standing import FINALIZE, Standing, standings
 
 _LEAST_S = 1.0  # a shorter wait means nothing
 _SHARE = 0.5  # share of the run that a wait for a rank outside MPI must have lasted
-_MOST_LINES, _MOST_RANGES, _MOST_TOWARD = 6, 6, 4
+_MOST_GROUPS, _MOST_RANGES, _MOST_DIRECTIONS = 6, 6, 4  # printed in one sentence
 _SOURCE = (
     "Hilbrich et al., MPI runtime error detection with MUST, SC 2012, https://doi.org/10.1109/SC.2012.79"
 )
@@ -69,7 +77,7 @@ def find_stuck(ranks: Sequence[Standing], least_s: float) -> tuple[Finding, ...]
     ``least_s``: shortest wait for a rank that is not part of a deadlock.
     """
     waiting = {rank.rank: rank for rank in ranks if rank.waits_for and rank.lasted_s >= _LEAST_S}
-    evidence = "; ".join(_lines(ranks, with_places=True))
+    evidence = "; ".join(_sentences(ranks, with_places=True))
     if blocked := _deadlocked(waiting):
         return (_deadlock([waiting[rank] for rank in sorted(_cycles(blocked, waiting))], evidence),)
     long = [rank for rank in ranks if rank.lasted_s >= least_s]
@@ -106,17 +114,19 @@ def _cycles(blocked: Collection[int], waiting: Mapping[int, Standing]) -> set[in
 
 
 def _deadlock(core: list[Standing], evidence: str) -> Finding:
+    """Return the finding on ranks in a circle, with a fix for the kind of their calls if it is the same."""
     kinds, calls = {rank.kind for rank in core}, {rank.call for rank in core}
     kind = kinds.pop() if len(kinds) == 1 and not any("Sendrecv" in call for call in calls) else ""
     other = "the other" if len(core) == 2 else "another one"
     action = {"send": f"{other} to receive", "receive": f"{other} to send"}.get(kind, other)
-    says = f"Deadlock: {'; '.join(_lines(core))}: each waits for {action}"
+    says = f"Deadlock: {'; '.join(_sentences(core))}: each waits for {action}"
     if kind == "collective" and len(calls) > 1:
-        says = f"Ranks call different collectives at the same time: {'; '.join(_lines(core))}"
+        says = f"Ranks call different collectives at the same time: {'; '.join(_sentences(core))}"
     return Finding("deadlock", says, evidence, _CYCLE_FIX.get(kind, _CYCLE_FIX[""]))
 
 
 def _waits_for_input(readers: list[Standing], long: list[Standing], evidence: str) -> Finding:
+    """Return the finding on ranks that read standard input, and on those that wait for them."""
     numbers = {rank.rank for rank in readers}
     waiters = [rank for rank in long if rank.waits_for & numbers]
     effect = f", and {_group(waiters)}" if waiters else ""
@@ -132,51 +142,63 @@ def _missing_participant(
     ranks: Sequence[Standing], long: Sequence[Standing], evidence: str
 ) -> Finding | None:
     """Return the finding on ranks for which most others wait, and that wait for nobody."""
-    standing = {rank.rank: rank for rank in ranks}
-    late_for: dict[tuple[str, str], set[int]] = defaultdict(set)
+    by_number = {rank.rank: rank for rank in ranks}
+    # Call and its communicator → ranks that wait in it, and ranks for which they wait.
     waiters: dict[tuple[str, str], list[Standing]] = defaultdict(list)
+    late_numbers: dict[tuple[str, str], set[int]] = defaultdict(set)
     for waiter in long:
-        roots = {rank for rank in waiter.waits_for if rank in standing and not standing[rank].waits_for}
+        roots = {number for number in waiter.waits_for if number in by_number}
+        roots = {number for number in roots if not by_number[number].waits_for}
         # A rank that calls MPI now and then makes progress.
-        still = {r for r in roots if standing[r].lasted_s >= _LEAST_S or not standing[r].has_record}
-        if still and (still == roots or not waiter.any_of):
-            late_for[waiter.call, waiter.on] |= still
+        late_roots = {
+            number
+            for number in roots
+            if by_number[number].lasted_s >= _LEAST_S or not by_number[number].has_record
+        }
+        if late_roots and (late_roots == roots or not waiter.any_of):
             waiters[waiter.call, waiter.on].append(waiter)
+            late_numbers[waiter.call, waiter.on] |= late_roots
     if not waiters:
         return None
-    at = max(waiters, key=lambda key: (len(waiters[key]), key))
-    late = [standing[rank] for rank in sorted(late_for[at])]
-    call = f"{at[0]} on {at[1]}" if at[1] else at[0]
-    if waiters[at][0].kind == "collective":
+    call, communicator = max(waiters, key=lambda key: (len(waiters[key]), key))
+    waiting = waiters[call, communicator]
+    late = [by_number[number] for number in sorted(late_numbers[call, communicator])]
+    states = _sentences(late, with_places=True)
+    if waiting[0].kind == "collective":
         have, they = ("has", "it") if len(late) == 1 else ("have", "they")
-        states = _lines(late, with_places=True)
         doing = f"{they} {_doing(late)}{_place(late[0])}" if len(states) == 1 else "; ".join(states)
-        waits = _verb(waiters[at], "wait")
-        says = f"{_ranks(late)} {have} not entered {call}, in which {_ranks(waiters[at])} {waits}: {doing}."
+        where = f"{call} on {communicator}" if communicator else call
+        waits = f"{_ranks(waiting)} {_verb(waiting, 'wait')}"
+        says = f"{_ranks(late)} {have} not entered {where}, in which {waits}: {doing}."
     else:
-        says = f"{_group(waiters[at])}, and {'; '.join(_lines(late, with_places=True))}."
-    fix = "find out at that place why the call is not reached: more work than the others have, or an endless "
-    fix += "loop"
+        says = f"{_group(waiting)}, and {'; '.join(states)}."
+    fix = (
+        "find out at that place why the call is not reached: more work than the others have, or an endless "
+        "loop"
+    )
     return Finding(MISSING_PARTICIPANT, says[0].upper() + says[1:], evidence, fix)
 
 
 def _doing(ranks: Sequence[Standing]) -> str:
-    """Return what ranks in the same state do: ``is in application code``."""
-    one, have = ranks[0], "has" if len(ranks) == 1 else "have"
-    if not one.has_record:
+    """Describe the state of ranks in the same state: ``is in application code``."""
+    first = ranks[0]
+    have, be = ("has", "is") if len(ranks) == 1 else ("have", "are")
+    if not first.has_record:
         return f"{have} not returned from MPI_Init, or left no record"
-    if one.reads_input:
+    if first.reads_input:
         return f"{_verb(ranks, 'wait')} for standard input"
-    if one.call:
-        return f"{have} been in {_call(ranks)} for {_time(ranks)}{_message(ranks)}"
-    if one.polls:
-        return f"{_verb(ranks, 'call')} {one.polls} again and again"
-    be, state = "is" if len(ranks) == 1 else "are", one.process.state if one.process else ""
+    if first.call:
+        call = f"{first.call} on {first.on}" if first.kind == "collective" and first.on else first.call
+        duration = seconds(min(rank.lasted_s for rank in ranks))
+        return f"{have} been in {call} for {duration}{_message(ranks)}"
+    if first.polls:
+        return f"{_verb(ranks, 'call')} {first.polls} again and again"
+    state = first.process.state if first.process else ""  # letter in /proc/PID/stat
     unusual = {"D": ", waiting for a file system or device", "T": ", stopped by a signal", "t": ", traced"}
     return f"{be} in application code{unusual.get(state, '')}"
 
 
-def _lines(ranks: Sequence[Standing], *, with_places: bool = False) -> list[str]:
+def _sentences(ranks: Sequence[Standing], *, with_places: bool = False) -> list[str]:
     """Return one text for all ranks in the same state, the states of most ranks first."""
     groups: dict[object, list[Standing]] = defaultdict(list)
     for rank in ranks:
@@ -185,10 +207,10 @@ def _lines(ranks: Sequence[Standing], *, with_places: bool = False) -> list[str]
         shape = "to" if rank.toward.startswith("to ") else rank.toward.partition(" ")[0]
         groups[rank.call, rank.on, rank.amount, shape, rank.polls, rank.has_record, place, waits].append(rank)
     ordered = sorted(groups.values(), key=lambda group: (-len(group), group[0].rank))
-    lines = [_group(group, with_place=with_places) for group in ordered[:_MOST_LINES]]
-    if len(ordered) > _MOST_LINES:
-        hidden = sum(map(len, ordered[_MOST_LINES:]))
-        lines.append(f"{hidden} ranks in {len(ordered) - _MOST_LINES} other states")
+    lines = [_group(group, with_place=with_places) for group in ordered[:_MOST_GROUPS]]
+    if len(ordered) > _MOST_GROUPS:
+        hidden = sum(map(len, ordered[_MOST_GROUPS:]))
+        lines.append(f"{hidden} ranks in {len(ordered) - _MOST_GROUPS} other states")
     return lines
 
 
@@ -197,18 +219,13 @@ def _group(ranks: Sequence[Standing], *, with_place: bool = False) -> str:
     return f"{_ranks(ranks)} {_doing(ranks)}{_place(ranks[0]) if with_place else ''}"
 
 
-def _call(ranks: Sequence[Standing]) -> str:
-    is_collective = ranks[0].kind == "collective" and ranks[0].on
-    return f"{ranks[0].call} on {ranks[0].on}" if is_collective else ranks[0].call
-
-
 def _message(ranks: Sequence[Standing]) -> str:
     """Return amount and directions of the messages: `` (160,000 bytes to 1 and to 0)``."""
     amounts = {rank.amount for rank in ranks}
     amount = amounts.pop() if len(amounts) == 1 else ""
     toward = list(dict.fromkeys(rank.toward for rank in ranks if rank.toward))
-    shown = toward[:_MOST_TOWARD]
-    if len(toward) > _MOST_TOWARD:
+    shown = toward[:_MOST_DIRECTIONS]
+    if len(toward) > _MOST_DIRECTIONS:
         shown = [*shown[:-1], "…"]
     direction = " and ".join(filter(None, (", ".join(shown[:-1]), *shown[-1:])))
     text = " ".join(filter(None, (amount if ranks[0].kind != "receive" else "", direction)))
@@ -216,6 +233,7 @@ def _message(ranks: Sequence[Standing]) -> str:
 
 
 def _place(rank: Standing) -> str:
+    """Describe where in the program a rank is: `` at solve.c:12, in the system call read of /data/in``."""
     if rank.process is None or rank.reads_input:
         return ""
     place = rank.process.place
@@ -227,6 +245,7 @@ def _place(rank: Standing) -> str:
 
 
 def _ranks(ranks: Sequence[Standing]) -> str:
+    """Return ``rank 3``, ``ranks 0-7, 12``, or of many ranges only the first."""
     numbers = [rank.rank for rank in ranks]
     if len(numbers) <= 2:
         return f"rank{'s' if len(numbers) > 1 else ''} {' and '.join(map(str, numbers))}"
@@ -238,7 +257,3 @@ def _ranks(ranks: Sequence[Standing]) -> str:
 
 def _verb(ranks: Sequence[Standing], verb: str) -> str:
     return f"{verb}s" if len(ranks) == 1 else verb
-
-
-def _time(ranks: Sequence[Standing]) -> str:
-    return seconds(min(rank.lasted_s for rank in ranks))

@@ -166,7 +166,13 @@ def _compile(task: Task, stdin: bytes | None) -> Compiled:
             return Compiled(result.status, message)
     sentences = _join(task, todo, plain) if plain else ()
     if task.build_options.explain_vectorisation:
-        messages += _explained(task.targets, results)
+        # The compiler's messages about vectorised loops, per variant.
+        lines: list[str] = []
+        for target, result in zip(task.targets, results, strict=True):
+            vectorised = [line for line in _all_words(result).splitlines() if "vectoriz" in line.lower()]
+            lines.append(f"mpiric: {target.name}: {len(vectorised)} loops and blocks vectorised")
+            lines.extend(f"  {line}" for line in vectorised)
+        messages += "\n".join(lines) + "\n"
     return Compiled(0, messages, sentences)
 
 
@@ -281,13 +287,3 @@ def _write(path: str, data: bytes) -> None:
 
 def _all_words(done: Finished) -> str:
     return done.printed + done.errors
-
-
-def _explained(targets: Sequence[Target], results: Sequence[Finished]) -> str:
-    """Return the compiler's messages about vectorised loops, per variant."""
-    lines: list[str] = []
-    for target, result in zip(targets, results, strict=True):
-        vectorised = [line for line in _all_words(result).splitlines() if "vectoriz" in line.lower()]
-        lines.append(f"mpiric: {target.name}: {len(vectorised)} loops and blocks vectorised")
-        lines.extend(f"  {line}" for line in vectorised)
-    return "\n".join(lines) + "\n"

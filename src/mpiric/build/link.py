@@ -17,7 +17,7 @@ from mpiric.build.elf import STB_WEAK, ElfFile
 from mpiric.build.information import describe
 from mpiric.build.inputs import FileWords, linker_words, rewritten, without_wrap, wrapped_symbols
 from mpiric.build.overlay import set_tables_apart
-from mpiric.build.partial import Exports, Variant, find_exports, make_variants
+from mpiric.build.partial import Variant, find_exports, make_variants
 from mpiric.build.payload import Origin
 from mpiric.build.plain_link import Linked, deliver, for_target, output_of, trial, with_output
 from mpiric.build.tables import DispatchTables, source
@@ -164,7 +164,9 @@ def _link_fat(job: FatLink) -> Linked:
     needs = {target: _really_needed(job, target) for target in elf_of_target}
     variants = make_variants(elf_of_target, job.baseline, exports)
     files = toolchain.each(lambda variant: _localise(job, variant), variants)
-    plan = _plan(job, variants, needs, exports, base)
+    weak = frozenset(s.name for s in base.symbols if s.binding == STB_WEAK and s.is_defined)
+    info = describe(variants, job.origins, needs, job.needs, job.baseline)
+    plan = DispatchTables(job.driver.identity.machine, variants, needs, job.needs, exports, weak, info)
     dispatcher = compile_dispatcher(job.driver, plan, job.scratch)
     program = job.scratch / "fat"
     arguments = _final_words(job, [dispatcher, *files], program)
@@ -280,18 +282,6 @@ def _localise(job: FatLink, variant: Variant) -> Path:
 def _really_needed(job: FatLink, target: str) -> tuple[str, ...]:
     tools, machine = (job.driver.program("objdump"), job.driver.toolchain), job.driver.identity.machine
     return really_needed(_partial_file(job, target), job.needs[target], machine, *tools)
-
-
-def _plan(
-    job: FatLink,
-    variants: Sequence[Variant],
-    needs: Mapping[str, Sequence[str]],
-    exports: Exports,
-    base: ElfFile,
-) -> DispatchTables:
-    weak = frozenset(s.name for s in base.symbols if s.binding == STB_WEAK and s.is_defined)
-    info = describe(variants, job.origins, needs, job.needs, job.baseline)
-    return DispatchTables(job.driver.identity.machine, variants, needs, job.needs, exports, weak, info)
 
 
 def _final_words(job: FatLink, files: Sequence[Path], output: Path) -> list[str]:

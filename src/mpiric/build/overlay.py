@@ -37,10 +37,6 @@ class Pair:
     variant: Section
     base: Section
 
-    def name_at(self, offset: int) -> str:
-        """Return the symbol for an offset in the baseline's section."""
-        return f"__mpiric.over.{self.base.number}.{offset:x}"
-
 
 def zero_bytes(elf: ElfFile) -> int:
     """Return the size of all zero-initialised data except thread-local data."""
@@ -123,7 +119,7 @@ def lay_over(
         pair = by_section.get(symbol.section)
         if pair is None or (symbol.is_global and symbol.name in shared):
             continue
-        name = pair.name_at(symbol.value)
+        name = f"__mpiric.over.{pair.base.number}.{symbol.value:x}"
         used.add((pair.base.number, symbol.value))
         if symbol.is_global:
             editor.rename(symbol, name)

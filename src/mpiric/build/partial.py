@@ -109,13 +109,12 @@ def find_exports(elf: ElfFile, requested: Iterable[str]) -> Exports:
         by_section.setdefault(symbol.section, []).append(symbol)
     for symbol in visible:
         aliases = by_section.get(symbol.section, ())
-        if symbol.name not in data and any(_overlap(symbol, other) for other in aliases):
+        if symbol.name not in data and any(
+            symbol.value < other.value + other.size_bytes and other.value < symbol.value + symbol.size_bytes
+            for other in aliases
+        ):
             data[symbol.name] = symbol
     return Exports(tuple(sorted(functions)), dict(sorted(data.items())))
-
-
-def _overlap(a: Symbol, b: Symbol) -> bool:
-    return a.value < b.value + b.size_bytes and b.value < a.value + a.size_bytes
 
 
 def make_variants(parts: Mapping[str, ElfFile], baseline: str, exports: Exports) -> list[Variant]:
@@ -150,7 +149,12 @@ def make_variant(
     _move_sections(elf, editor, variant)
     functions = set(exports.functions)
     take_entries(elf, editor, functions)
-    relocated = _relocated(elf, {s.section for s in elf.symbols if s.name in exports.data and s.is_defined})
+    # Offsets of relocations in some sections, where the bytes of the file are not the value.
+    sections = {s.section for s in elf.symbols if s.name in exports.data and s.is_defined}
+    relocated: dict[int, list[int]] = {}
+    for section in elf.sections:
+        if section.kind == SHT_RELA and section.info in sections:
+            relocated[section.info] = [offset for offset, _, _ in RELA.iter_unpack(elf.contents(section))]
     for symbol in elf.symbols:
         if not symbol.is_global:
             continue
@@ -251,12 +255,3 @@ def _initial(elf: ElfFile, symbol: Symbol) -> bytes:
     if section.kind == SHT_NOBITS:
         return bytes(symbol.size_bytes)
     return elf.data[section.offset + symbol.value : section.offset + symbol.value + symbol.size_bytes]
-
-
-def _relocated(elf: ElfFile, sections: set[int]) -> dict[int, list[int]]:
-    """Return the offsets of relocations in some sections, where the bytes of the file are not the value."""
-    offsets: dict[int, list[int]] = {}
-    for section in elf.sections:
-        if section.kind == SHT_RELA and section.info in sections:
-            offsets[section.info] = [offset for offset, _, _ in RELA.iter_unpack(elf.contents(section))]
-    return offsets

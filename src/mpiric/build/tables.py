@@ -32,16 +32,22 @@ def source(plan: DispatchTables, features: Mapping[str, Feature]) -> str:
     """Return the C source that is compiled into the executable."""
     used = sorted({need for variant in plan.variants for need in plan.made_for[variant.target]})
     index = {name: at for at, name in enumerate(used)}
+    rows = [
+        f'  {{"{f.name}", {f.leaf:#x}u, {f.subleaf}, {_REGISTERS[f.register]}, {f.bit}, {f.state:#x}ul}},'
+        for f in [features[name] for name in used]
+    ]
+    rows = rows or ['  {"", 0, 0, 0, 0, 0},']
+    keys = sorted({(c.kind, c.priority) for v in plan.variants for c in v.calls if c.kind != "preinit"})
     parts = [
         "/* Written by mpiric for one executable. */",
         '#include "dispatch.h"',
         _externals(plan),
-        _feature_table([features[name] for name in used]),
+        "static const struct mpiric_feature mpiric_features[] = {\n" + "\n".join(rows) + "\n};",
         *[_variant_parts(plan, at, index) for at in range(len(plan.variants))],
         _variant_table(plan),
         _information(plan),
         '#include "dispatch.c"',
-        _runners(plan),
+        "\n".join(_runner(plan, kind, priority) for kind, priority in keys),
         _trampolines(plan),
     ]
     return "\n".join(parts) + "\n"
@@ -68,15 +74,6 @@ def _extern(name: str, symbol: str, before: str, after: str, visibility: str = "
         f"extern {before} {name}{after} __asm__({c_string(symbol)}) "
         f'__attribute__((visibility("{visibility}")));'
     )
-
-
-def _feature_table(used: Sequence[Feature]) -> str:
-    rows = [
-        f'  {{"{f.name}", {f.leaf:#x}u, {f.subleaf}, {_REGISTERS[f.register]}, {f.bit}, {f.state:#x}ul}},'
-        for f in used
-    ]
-    rows = rows or ['  {"", 0, 0, 0, 0, 0},']
-    return "static const struct mpiric_feature mpiric_features[] = {\n" + "\n".join(rows) + "\n};"
 
 
 def _variant_parts(plan: DispatchTables, at: int, index: Mapping[str, int]) -> str:
@@ -124,12 +121,6 @@ def _information(plan: DispatchTables) -> str:
         '__attribute__((section(".mpiric.only"), used))\n'
         'static const volatile struct { char name[64]; } mpiric_only = {""};'
     )
-
-
-def _runners(plan: DispatchTables) -> str:
-    """Return one constructor per priority, which runs the chosen variant's constructors of that priority."""
-    keys = sorted({(c.kind, c.priority) for v in plan.variants for c in v.calls if c.kind != "preinit"})
-    return "\n".join(_runner(plan, kind, priority) for kind, priority in keys)
 
 
 def _runner(plan: DispatchTables, kind: str, priority: int) -> str:

@@ -48,7 +48,16 @@ def members(path: Path) -> Iterator[Member]:
             long_names = content
         if special:
             continue
-        name, content = _named(name, content, long_names)
+        # The real name of a member, and its data without a BSD name.
+        if name.startswith("#1/"):
+            length = int(name[3:])
+            name, content = content[:length].rstrip(b"\0").decode(errors="surrogateescape"), content[length:]
+        elif name.startswith("/") and name[1:].split(":")[0].isdigit():
+            start = int(name[1:].split(":")[0])
+            end = long_names.index(b"\n", start)
+            name, content = long_names[start:end].rstrip(b"/").decode(errors="surrogateescape"), content
+        else:
+            name, content = name.rstrip("/"), content
         if thin:
             content = _beside(path, name).read_bytes()
         yield Member(name, content, position)
@@ -66,18 +75,6 @@ def files_of_thin(path: Path) -> dict[Path, str]:
 def _beside(archive: Path, name: str) -> Path:
     """Return the path of a thin archive's member, which is relative to the archive."""
     return Path(name) if name.startswith("/") else archive.parent / name
-
-
-def _named(name: str, data: bytes, long_names: bytes) -> tuple[str, bytes]:
-    """Return the real name of a member, and its data without a BSD name."""
-    if name.startswith("#1/"):
-        length = int(name[3:])
-        return data[:length].rstrip(b"\0").decode(errors="surrogateescape"), data[length:]
-    if name.startswith("/") and name[1:].split(":")[0].isdigit():
-        start = int(name[1:].split(":")[0])
-        end = long_names.index(b"\n", start)
-        return long_names[start:end].rstrip(b"/").decode(errors="surrogateescape"), data
-    return name.rstrip("/"), data
 
 
 TRACE_WORDS = ("-Wl,-t", "-Wl,-t")  # named_files twice so that GNU ld prints members too
@@ -171,22 +168,18 @@ def read_trace(output: str, root: Path, named_files: Collection[Path] = ()) -> T
             continue
         visited.add(path)
         previous_count = len(archives)
-        _add_file(path, loaded, archives)
+        with path.open("rb") as file:
+            head = file.read(20)
+            if head[:8] in (_MAGIC, _THIN):
+                archives.append(path)
+            elif is_elf(head) and int.from_bytes(head[16:18], "little") == RELOCATABLE:
+                loaded.append(Loaded(path, "", head + file.read()))
         for archive in archives[previous_count:]:
             thin.update((file, (archive, name)) for file, name in files_of_thin(archive).items())
         whose = thin.get(path.resolve()) if thin else None
         if whose and path.resolve() not in named_files:
             loaded[-1] = Loaded(whose[0], Path(whose[1]).name, loaded[-1].data)
     return Trace(tuple(loaded), tuple(archives))
-
-
-def _add_file(path: Path, loaded: list[Loaded], archives: list[Path]) -> None:
-    with path.open("rb") as file:
-        head = file.read(20)
-        if head[:8] in (_MAGIC, _THIN):
-            archives.append(path)
-        elif is_elf(head) and int.from_bytes(head[16:18], "little") == RELOCATABLE:
-            loaded.append(Loaded(path, "", head + file.read()))
 
 
 @lru_cache(maxsize=256)

@@ -22,18 +22,6 @@ def variants_in(items: Sequence[Loaded]) -> dict[str, list[Origin]]:
     return origins_by_target
 
 
-def objects_for(data: bytes, target: str, needs: Sequence[str]) -> list[bytes]:
-    """Return a fat object's data for a variant: its own, the nearest compatible one, or the baseline."""
-    by_target: dict[str, list[bytes]] = {}
-    offered: dict[str, tuple[str, ...]] = {}
-    for payload in payloads(data):
-        offered[payload.origin.target] = payload.origin.needs
-        if not payload.origin.is_baseline:
-            by_target.setdefault(payload.origin.target, []).append(payload.data)
-    nearest = substitute(target, offered, needs)
-    return by_target.get(nearest or "") or [plain(data)]
-
-
 def plain(data: bytes) -> bytes:
     """Return a fat object without its variants: their sections are emptied in place."""
     if SECTION_PREFIX.encode() not in data:
@@ -58,7 +46,15 @@ def write_objects(
     directory.mkdir(parents=True, exist_ok=True)
     written: list[Path] = []
     for number, item in enumerate(items):
-        for part, data in enumerate(objects_for(item.data, target, needs)):
+        # A fat object's data for a variant: its own, the nearest compatible one, or the baseline.
+        by_target: dict[str, list[bytes]] = {}
+        offered: dict[str, tuple[str, ...]] = {}
+        for payload in payloads(item.data):
+            offered[payload.origin.target] = payload.origin.needs
+            if not payload.origin.is_baseline:
+                by_target.setdefault(payload.origin.target, []).append(payload.data)
+        nearest = substitute(target, offered, needs)
+        for part, data in enumerate(by_target.get(nearest or "") or [plain(item.data)]):
             path = directory / f"{number:05d}-{part}-{Path(item.member or item.path.name).name}"
             path.write_bytes(change(data, number))
             written.append(path)

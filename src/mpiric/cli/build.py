@@ -9,7 +9,7 @@ from mpiric.cli._json import print_json
 from mpiric.cli._options import cli_command, flag, json_option, option
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.toolchain import this_toolchain
-from mpiric.workflows.build.build import Attempt, BuildAdvice, BuildRequest, try_all
+from mpiric.workflows.build.build import BuildAdvice, BuildRequest, try_all
 
 
 @cli_command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -53,7 +53,14 @@ def command(
     if as_json:
         print_json(
             {
-                "attempts": [_row(attempt) for attempt in advice.attempts],
+                "attempts": [
+                    {
+                        name: value
+                        for name, value in vars(attempt).items()
+                        if name not in ("tree", "environment")
+                    }
+                    for attempt in advice.attempts
+                ],
                 "best": advice.best.label if advice.best else "",
                 "proof": advice.proof,
                 "targets": list(advice.targets),
@@ -61,10 +68,6 @@ def command(
         )
     else:
         _print(advice)
-
-
-def _row(attempt: Attempt) -> dict[str, object]:
-    return {name: value for name, value in vars(attempt).items() if name not in ("tree", "environment")}
 
 
 def _print(advice: BuildAdvice) -> None:

@@ -66,10 +66,15 @@ def mpi_table(mpis: tuple[MpiLibrary, ...]) -> RenderableType:
 def _rows(machine: Machine) -> Iterator[tuple[str, str]]:
     cpu = machine.cpu
     yield "CPU", f"{cpu.target} ({cpu.generic})"
-    yield "usable", _usable(machine)
+    usable = machine.usable_pus
+    text = f"{len(machine.usable_cores)} cores, hardware threads {pu_list(usable)}"
+    quota = machine.limits.cgroup_cpus
+    yield "usable", text + (f", CPU time for {quota:g}" if quota else "")
     if distances := sorted({d for node in machine.topology.numa_nodes for d in node.distances}):
         yield "NUMA", f"{len(machine.topology.numa_nodes)} nodes, distances {', '.join(map(str, distances))}"
-    yield "memory", _memory(machine)
+    memory = machine.memory
+    text = f"{size(memory.total_bytes)}, {size(memory.available_bytes)} available"
+    yield "memory", text + (f", limited to {size(memory.limit_bytes)}" if memory.limit_bytes else "")
     yield "pages", _pages(machine)
     locked = machine.limits.locked_memory_bytes
     files = machine.limits.open_files
@@ -88,19 +93,6 @@ def _rows(machine: Machine) -> Iterator[tuple[str, str]]:
         yield "allocators", ", ".join(name for name, _ in machine.preloads)
     if machine.blas_libraries:
         yield "BLAS", ", ".join(name for name, _ in machine.blas_libraries)
-
-
-def _usable(machine: Machine) -> str:
-    usable = machine.usable_pus
-    text = f"{len(machine.usable_cores)} cores, hardware threads {pu_list(usable)}"
-    quota = machine.limits.cgroup_cpus
-    return text + (f", CPU time for {quota:g}" if quota else "")
-
-
-def _memory(machine: Machine) -> str:
-    memory = machine.memory
-    text = f"{size(memory.total_bytes)}, {size(memory.available_bytes)} available"
-    return text + (f", limited to {size(memory.limit_bytes)}" if memory.limit_bytes else "")
 
 
 def _pages(machine: Machine) -> str:

@@ -1,6 +1,6 @@
 """`mpiric nodes`: find slow nodes, and nodes with other settings than the rest."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import click
 from rich.table import Table
@@ -9,7 +9,7 @@ from mpiric.cli._errors import say
 from mpiric.cli._json import print_json
 from mpiric.cli._options import cli_command, complete_files, flag, json_option, launch_request_of, option
 from mpiric.cli._terminal import status_line, stderr_console, stdout_console
-from mpiric.fabric.nodes import Difference, NodeSpeed, NodesReport, Outlier, unit_of
+from mpiric.fabric.nodes import Difference, NodesReport, Outlier, unit_of
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.amount import counted, share
 from mpiric.model.batch import hosts_of
@@ -101,7 +101,14 @@ def _sentences(report: NodesReport) -> Iterator[str]:
     for host in report.slow:
         yield f"\n{host} is slow:"
         yield from (f"  {_outlier(entry)}" for entry in report.outliers if entry.host == host)
-        yield from _busy(by_host[host], report.nodes)
+        # Name other processes as a cause, where the load before the measurement was higher than elsewhere.
+        node = by_host[host]
+        idle = min(other.load for other in report.nodes)
+        if node.load >= idle + _BUSY:
+            yield (
+                f"  its load average was {node.load:g} before the measurement and {idle:g} on another node: "
+                "look for other processes (mpiric ps)"
+            )
     yield from (f"\n{_difference(entry)}" for entry in report.differences)
     if without := _without(report):
         yield f"\nwithout the slow nodes: {without}"
@@ -122,16 +129,6 @@ def _outlier(entry: Outlier) -> str:
         side = "above" if entry.change > 0 else "below"
         change, ends = f"{share(abs(entry.change))} {side}", f"{share(low)} to {share(high)}"
     return f"{value}, {change} the median of the others, {entry.peers:.3g} (95 % interval: {ends})"
-
-
-def _busy(node: NodeSpeed, nodes: Sequence[NodeSpeed]) -> Iterator[str]:
-    """Name other processes as a cause, where the load before the measurement was higher than elsewhere."""
-    idle = min(other.load for other in nodes)
-    if node.load >= idle + _BUSY:
-        yield (
-            f"  its load average was {node.load:g} before the measurement and {idle:g} on another node: "
-            "look for other processes (mpiric ps)"
-        )
 
 
 def _difference(entry: Difference) -> str:

@@ -167,7 +167,19 @@ def command(command_line: tuple[str, ...], **options: Any) -> int:
     if options["verifies"] or command_line:
         return _verify(command_line, options)
     if options["rankfile"]:
-        _show(_from_rankfile(options), (), options)
+        numbers = Numbers(options["rankfile_numbers"])
+        _show(
+            place_rankfile(
+                LocalHost(),
+                options["rankfile"],
+                numbers,
+                options["source"],
+                str(Path.cwd()),
+                options["threads"],
+            ),
+            (),
+            options,
+        )
         return 0
     if not options["ranks"]:
         raise MpiricError("the number of ranks is missing", hint="for example mpiric place --ranks 8")
@@ -183,19 +195,15 @@ def command(command_line: tuple[str, ...], **options: Any) -> int:
     return 0
 
 
-def _from_rankfile(options: dict[str, Any]) -> Placed:
-    numbers = Numbers(options["rankfile_numbers"])
-    return place_rankfile(
-        LocalHost(), options["rankfile"], numbers, options["source"], str(Path.cwd()), options["threads"]
-    )
-
-
 def _show(placed: Placed, measured: tuple[Bandwidth, ...], options: dict[str, Any]) -> None:
     _write(placed, options)
     if options["as_json"]:
         print_json(placed_json(placed, measured))
     elif options["launcher"]:
-        print(launchers_text({options["launcher"]: _one(placed, options["launcher"])}))
+        name = options["launcher"]
+        if name not in placed.launchers:
+            raise MpiricError(f"unknown launcher {name!r}", hint=f"use one of {', '.join(placed.launchers)}")
+        print(launchers_text({options["launcher"]: placed.launchers[name]}))
     else:
         parts = [
             *(placement_text(plan, named=len(placed.plans) > 1) for plan in placed.plans),
@@ -203,12 +211,6 @@ def _show(placed: Placed, measured: tuple[Bandwidth, ...], options: dict[str, An
             runtimes_text(placed.runtimes),
         ]
         print(f"{placed.title}: " + "\n\n".join(filter(None, parts)))
-
-
-def _one(placed: Placed, name: str) -> Any:
-    if name not in placed.launchers:
-        raise MpiricError(f"unknown launcher {name!r}", hint=f"use one of {', '.join(placed.launchers)}")
-    return placed.launchers[name]
 
 
 def _request(options: dict[str, Any]) -> PlacementRequest:

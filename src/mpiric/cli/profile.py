@@ -121,6 +121,7 @@ def command(command_line: tuple[str, ...], as_json: bool, dry_run: bool, **optio
 
 
 def _as_json(done: Profiled) -> dict[str, Any]:
+    mark, pace = done.pace
     return {
         **(profile_json(done.profile) if done.profile else {}),
         "recorded": done.profile is not None,
@@ -128,14 +129,9 @@ def _as_json(done: Profiled) -> dict[str, Any]:
         "ending": advice_json(done.ending) if done.ending else None,
         "exit_status": done.status,
         "ended_at_limit": done.was_ended,
-        **_pace(done),
+        "pace": [list(step) for step in pace],
+        "pace_mark": mark,
     }
-
-
-def _pace(done: Profiled) -> dict[str, Any]:
-    """Return the call that marks the program's steps, if there is one, and the times of the steps."""
-    mark, pace = done.pace
-    return {"pace": [list(step) for step in pace], "pace_mark": mark}
 
 
 def _write_report(profile_: Profile, directory: Path) -> str:

@@ -109,14 +109,22 @@ def command(command_line: tuple[str, ...], **options: Any) -> int:
         LocalHost(),
     )
     if options["output"] is not None:
-        _write(options["output"], written.text)
+        path = options["output"]
+        with writing(path, "name another file with -o"):
+            write_whole(path, written.text.encode(), 0o777)
     if options["json_wanted"]:
         print_json(_as_json(written, options["output"]))
     elif options["output"] is None:
         print(written.text, end="")
     for sentence in written.sentences:
         say(sentence)
-    return _verdict(written, requested=not options["no_check"])
+    checked = written.checked
+    if checked is not None:
+        verdict = "accepts the script" if checked.accepted else "rejects the script"
+        say(f"{written.scheduler} {verdict}: {checked.message}")
+    elif not options["no_check"]:
+        say(f"the script was not checked: {written.scheduler} is not installed, or cannot check scripts")
+    return int(ExitCode.REJECTED) if checked is not None and not checked.accepted else 0
 
 
 def _shape(text: str) -> NodeShape:
@@ -126,21 +134,6 @@ def _shape(text: str) -> NodeShape:
             f"--node takes SOCKETSxCORES[xTHREADS], not {text!r}", hint="for example --node 2x64x2"
         )
     return NodeShape(int(match[1]), int(match[2]), int(match[3] or 1))
-
-
-def _write(path: Path, text: str) -> None:
-    with writing(path, "name another file with -o"):
-        write_whole(path, text.encode(), 0o777)
-
-
-def _verdict(written: Script, *, requested: bool) -> int:
-    checked = written.checked
-    if checked is not None:
-        verdict = "accepts the script" if checked.accepted else "rejects the script"
-        say(f"{written.scheduler} {verdict}: {checked.message}")
-    elif requested:
-        say(f"the script was not checked: {written.scheduler} is not installed, or cannot check scripts")
-    return int(ExitCode.REJECTED) if checked is not None and not checked.accepted else 0
 
 
 def _as_json(written: Script, path: Path | None) -> dict[str, Any]:

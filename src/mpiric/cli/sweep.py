@@ -203,22 +203,18 @@ def _plan(plan: SweepPlan) -> dict[str, Any]:
 
 
 def _request(launch_line: tuple[str, ...], options: dict[str, Any]) -> SweepRequest:
+    names = (name for word in options["collectives"] for name in GROUPS.get(word, (word,)))
     return launch_request_of(
         SweepRequest,
         launch_line,
         options,
-        collectives=_collectives(options["collectives"], COLLECTIVES if options["record"] else USUAL),
+        collectives=tuple(dict.fromkeys(names)) or (COLLECTIVES if options["record"] else USUAL),
         sizes=_sizes(options["sizes"]),
         ranks=tuple(_number(word) for word in options["ranks"]),
         per_node=tuple(_number(word) for word in options["per_node"]),
         budget_s=parse_duration(options["budget"]) if options["budget"] else None,
         own_algorithms=options["own"],
     )
-
-
-def _collectives(selections: tuple[str, ...], otherwise: tuple[str, ...]) -> tuple[str, ...]:
-    names = (name for word in selections for name in GROUPS.get(word, (word,)))
-    return tuple(dict.fromkeys(names)) or otherwise
 
 
 def _sizes(text: str) -> tuple[int, ...]:

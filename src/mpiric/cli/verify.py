@@ -81,7 +81,7 @@ def command(
     cells = verify(request, LocalHost(), this_toolchain(), lambda line: print(line, file=sys.stderr))
     green = all(cell.is_green or cell.library_unfit for cell in cells)
     if as_json:
-        rows = [_row(cell) for cell in cells]
+        rows = [{**asdict(cell), "green": cell.is_green} for cell in cells]
         print_json({"executable": str(exe), "ranks": request.ranks, "all_green": green, "runs": rows})
     else:
         _print(cells)
@@ -98,10 +98,6 @@ def _trailing_options(arguments: tuple[str, ...]) -> tuple[bool, tuple[str, ...]
     at = arguments.index("--args")
     following = arguments[at + 1 :]
     return "--json" in arguments[:at], tuple(shlex.split(following[0])) if len(following) == 1 else following
-
-
-def _row(cell: Cell) -> dict[str, object]:
-    return {**asdict(cell), "green": cell.is_green}
 
 
 def _answer(cell: Cell) -> Text | str:

@@ -29,16 +29,6 @@ class NetworkKind:
         """Return whether a transport in the list (``rc_mlx5, cma``) is native to this network."""
         return any(fnmatchcase(name, pattern) for name in _names(transport) for pattern in self.native)
 
-    def values_for(self, library: str) -> Mapping[str, str]:
-        """Return the knob values for a library: a label, or an implementation."""
-        name, _, version = library.partition("-")
-        values: Mapping[str, str] = {}
-        for key, chosen in self.choose.items():  # later versions follow
-            of, _, since = key.partition("-")
-            if of == name and version_numbers(version) >= version_numbers(since):
-                values = chosen
-        return values
-
     def objection(self, transport: str) -> str:
         """Return why a transport suits this network badly; "" if no reason is known."""
         if self.is_native(transport):
@@ -86,7 +76,13 @@ def misdriven(transport: str, nics: Iterable[Nic], library: str) -> Finding | No
     why = kind.objection(transport)
     if not why:
         return None
-    values = kind.values_for(library)
+    # The knob values for a library: a label, or an implementation.
+    name, _, version = library.partition("-")
+    values: Mapping[str, str] = {}
+    for key, chosen in kind.choose.items():  # later versions follow
+        of, _, since = key.partition("-")
+        if of == name and version_numbers(version) >= version_numbers(since):
+            values = chosen
     better = (
         " ".join(f"{knob}={value}" for knob, value in values.items()) or f"one of {', '.join(kind.native)}"
     )

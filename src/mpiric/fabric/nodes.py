@@ -226,9 +226,10 @@ def _node(row: Mapping[str, Any], hosts: Mapping[int, str]) -> NodeSpeed:
     total = re.search(r"^MemTotal:\s*(\d{1,15}) kB", files.get(_MEMINFO, ""), re.MULTILINE)
     load = re.match(r"\d{1,6}\.\d\d", files.get(_LOAD, ""))
     passes = [values for values in row["gflop_s"] if values]
+    cores = list(zip(*passes, strict=False))
     speeds = {
         "arithmetic": [fmean(values) for values in passes],
-        "slowest core": _slowest_core(passes),
+        "slowest core": list(min(cores, key=median)) if cores else [],
         "clock": row["mhz"],
         **{
             f"{_MEMORY} of NUMA node {node:g}" if len(row["numa"]) > 1 else _MEMORY: values
@@ -244,12 +245,6 @@ def _node(row: Mapping[str, Any], hosts: Mapping[int, str]) -> NodeSpeed:
         amounts={"memory": float(total[1]) * 1024 if total else 0.0, "/dev/shm": row["shm_bytes"]},  # noqa: S108
         load=float(load[0]) if load else 0.0,
     )
-
-
-def _slowest_core(passes: Sequence[Sequence[float]]) -> list[float]:
-    """Return the speed in each pass of the core that is slowest in the median of the passes."""
-    cores = list(zip(*passes, strict=False))
-    return list(min(cores, key=median)) if cores else []
 
 
 def _messages(

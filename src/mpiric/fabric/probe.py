@@ -249,7 +249,10 @@ def _ucx(text: str) -> TransportReport:
     version = _VERSION.search(text)
     if not paths:
         return TransportReport()  # UCX was loaded but not used
-    settings = [setting for setting in _settings(text) if not setting.startswith(_REQUESTED)]
+    match = _SETTINGS.search(text)
+    settings = [
+        setting for setting in (match[1].split() if match else []) if not setting.startswith(_REQUESTED)
+    ]
     why: tuple[str, ...] = (f"UCX is configured by {' '.join(settings)}",) if settings else ()
     if between := tables.get("inter-node"):
         why += (f"UCX's protocols between nodes: {'; '.join(map(' '.join, between))}",)
@@ -287,8 +290,3 @@ def _tables(text: str) -> dict[str, list[tuple[str, str, str]]]:
         else:
             open_tables.pop(process, None)  # the table of another operation
     return {kind: rows for (kind, fast), rows in sorted(tables.items()) if rows}
-
-
-def _settings(text: str) -> list[str]:
-    match = _SETTINGS.search(text)
-    return match[1].split() if match else []

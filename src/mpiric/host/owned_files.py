@@ -186,23 +186,19 @@ def _remove_directory(name: str, parent: int, device: int) -> None:
             names = os.listdir(descriptor)  # noqa: PTH208
             for inner in names:
                 with suppress(OSError):
-                    _remove_entry(inner, descriptor, device)
+                    try:
+                        os.unlink(inner, dir_fd=descriptor)
+                    except IsADirectoryError:
+                        _remove_directory(inner, descriptor, device)
+                    except PermissionError:
+                        if not stat.S_ISDIR(os.stat(inner, dir_fd=descriptor, follow_symlinks=False).st_mode):
+                            raise
+                        _remove_directory(inner, descriptor, device)
             if not names or set(os.listdir(descriptor)) >= set(names):  # noqa: PTH208
                 break
     finally:
         os.close(descriptor)
     os.rmdir(name, dir_fd=parent)
-
-
-def _remove_entry(name: str, parent: int, device: int) -> None:
-    try:
-        os.unlink(name, dir_fd=parent)
-    except IsADirectoryError:
-        _remove_directory(name, parent, device)
-    except PermissionError:
-        if not stat.S_ISDIR(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode):
-            raise
-        _remove_directory(name, parent, device)
 
 
 def _open_up(name: str, parent: int) -> int:

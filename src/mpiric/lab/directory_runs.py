@@ -1,7 +1,7 @@
 """Launches in trial directories, with the time until their output is stored, and with recorded ranks."""
 
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import field, replace
 from pathlib import Path
@@ -57,11 +57,6 @@ def make_durable(
     if nodes <= 1 or size_bytes < _SMALL_BYTES or directory.mount is not None:
         return size_bytes, local_s
     return size_bytes, local_s + _on_nodes(job, directory.path, cold)
-
-
-def cool(directory: TrialDirectory, inputs: Iterable[str]) -> None:
-    """Evict inputs from this node's page cache, so that the next run reads them from the servers."""
-    drop_cached(directory.where(path) for path in inputs)
 
 
 def _on_nodes(job: Job, directory: Path, cold: tuple[str, ...]) -> float:
@@ -150,7 +145,7 @@ class DirectoryRuns:
             return f"'{astray}' leads out of the working directory by a link: its layout is left alone"
         layer = directory.mount.upper if directory.mount is not None else ""
         complaint = make_ready(launch, {**environment, **launch.environment}, directory.path, layer)
-        cool(directory, self.cold)
+        drop_cached(directory.where(path) for path in self.cold)
         return complaint
 
     def _gives_up_mounts(self, execution: Execution) -> bool:

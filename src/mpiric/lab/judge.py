@@ -16,7 +16,6 @@ from mpiric.host.processes.captured import CommandLate, last_line, run_in_shell
 from mpiric.lab.failures import Disputes, RejectedRun
 from mpiric.lab.mark_judge import MarkJudge, kept_files, learn_at_mark
 from mpiric.model.amount import count_of
-from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError
 from mpiric.model.job import Launch
@@ -102,18 +101,14 @@ class Judge:
         """Return trials whose rejection is withdrawn, because they agree with the known original runs."""
         return self.disputes.cleared(lambda run: self._disagreement(run) is None)
 
-    def accepted_differences(self, configuration: Configuration, launch: Launch) -> AcceptedDifferences:
-        """Return the differences that a configuration, rendered as this launch, may cause."""
-        registered = knobs.all_knobs()
-        effects = {registered[name].files for name, _ in configuration.items if name in registered}
-        return AcceptedDifferences(self.rounding, set_by(launch), FilesEffect.RELAYOUT in effects)
-
     def limit_memory(self, situation: Situation) -> None:
         """Reject later runs whose memory exceeds the original's by far."""
         observation, memory = situation.observation, situation.machine.memory
         available_bytes = min(memory.total_bytes, memory.limit_bytes or memory.total_bytes)
-        self._rss_limit_bytes = memory_limit(
-            available_bytes, observation.rss_peak_bytes, len(observation.ranks)
+        generous = int(observation.rss_peak_bytes * _MEMORY_FACTOR) + _MEMORY_SLACK_BYTES
+        self._rss_limit_bytes = min(
+            generous,
+            max(observation.rss_peak_bytes, int(available_bytes * 0.9 / max(1, len(observation.ranks)))),
         )
 
     def judge(
@@ -126,7 +121,9 @@ class Judge:
         """Return the trial of a successful run with its objective, or with the reason for its rejection."""
         if trial.phase is Phase.FINISH or (trial.phase in _LEARNED_FROM and not trial.configuration):
             _keep_files(trial, directory)
-        accepted = self.accepted_differences(trial.configuration, launch)
+        registered = knobs.all_knobs()
+        effects = {registered[name].files for name, _ in trial.configuration.items if name in registered}
+        accepted = AcceptedDifferences(self.rounding, set_by(launch), FilesEffect.RELAYOUT in effects)
         if complaint := self._complaint(trial, directory, situation, accepted):
             outcome, reason = complaint
             if isinstance(reason, Disagreement):
@@ -288,12 +285,6 @@ def set_by(launch: Launch) -> tuple[str, ...]:
     variables = sorted(name for name in named if _VARIABLE.fullmatch(name))
     places = any(setting.knob in _PLACING for setting in launch.settings)
     return (*variables, *(_ON_PLACEMENT if places else ()))
-
-
-def memory_limit(machine_bytes: int, original_bytes: int, ranks: int) -> int:
-    """Return the maximum resident size of a process: 1.5 times the original's plus a margin."""
-    generous = int(original_bytes * _MEMORY_FACTOR) + _MEMORY_SLACK_BYTES
-    return min(generous, max(original_bytes, int(machine_bytes * 0.9 / max(1, ranks))))
 
 
 def cores_used(launch: Launch, situation: Situation, ranks: tuple[RankSeen, ...]) -> int:

@@ -201,9 +201,16 @@ class PairFollower(OutputFollower):
         """Return whether the output contains the last mark."""
         if self._last is None and self.look():
             if self._pair.key.place:
-                self._count_lines()
+                for at_s, line in self.lines[self._looked_at :]:
+                    self._looked_at += 1
+                    self._bytes += len(line) + 1
+                    if self._matches(line):
+                        self._count += 1
+                        self._cross(at_s, self._count - 1, self._count)
             else:
-                self._count_bytes()
+                at_s, size = self.growth[-1]
+                before, self._bytes = self._bytes, size
+                self._cross(at_s, before, size)
         return self._last is not None
 
     def marks(self, started_ns: int) -> RunMarks:
@@ -236,19 +243,6 @@ class PairFollower(OutputFollower):
             results=(),
             lost=0,
         )
-
-    def _count_lines(self) -> None:
-        for at_s, line in self.lines[self._looked_at :]:
-            self._looked_at += 1
-            self._bytes += len(line) + 1
-            if self._matches(line):
-                self._count += 1
-                self._cross(at_s, self._count - 1, self._count)
-
-    def _count_bytes(self) -> None:
-        at_s, size = self.growth[-1]
-        before, self._bytes = self._bytes, size
-        self._cross(at_s, before, size)
 
     def _cross(self, at_s: float, before: int, count: int) -> None:
         """Record the marks between two counts; the amount of output up to them is the work done."""

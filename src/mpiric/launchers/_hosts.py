@@ -54,16 +54,6 @@ def counted(seats: Sequence[str]) -> Hosts:
     return tuple(HostSlots(name, seats.count(name)) for name in dict.fromkeys(seats))
 
 
-def in_blocks(seats: Sequence[str]) -> bool:
-    """Return whether ranks are placed host by host in equal blocks; the last block may be smaller."""
-    hosts = counted(seats)
-    return (
-        _is_filled(hosts, seats)
-        and len({host.slots for host in hosts[:-1]}) <= 1
-        and hosts[-1].slots <= hosts[0].slots
-    )
-
-
 def host_facets(target: Dialect, hosts: Hosts, seats: Sequence[str]) -> tuple[Facet, ...] | None:
     """Return facets that give each rank the same host under another launcher; None without a syntax for it.
 
@@ -76,7 +66,13 @@ def host_facets(target: Dialect, hosts: Hosts, seats: Sequence[str]) -> tuple[Fa
     nodes: tuple[Facet, ...] = (
         ((Meaning.NODES, (str(len(counts)),)),) if Meaning.NODES in target.write else ()
     )
-    if in_blocks(seats):
+    # Whether ranks are placed host by host in equal blocks; the last block may be smaller.
+    hosts = counted(seats)
+    if (
+        _is_filled(hosts, seats)
+        and len({host.slots for host in hosts[:-1]}) <= 1
+        and hosts[-1].slots <= hosts[0].slots
+    ):
         return (*nodes, (Meaning.HOSTS, (names,)), (Meaning.RANKS_PER_NODE, (str(counts[0].slots),)))
     if target.every_seat:  # the list names the host of each rank
         return (*nodes, (Meaning.HOSTS, (",".join(seats),)), (Meaning.MAPPING, (target.every_seat,)))

@@ -62,17 +62,13 @@ def _emit(plan: Plan) -> Emission:
     within = all(len({core.numa_node for core in seat.cores}) == 1 for seat in plan.seats)
     # A rank wider than a NUMA node would only get the memory of one node.
     if len(plan.topology.numa_nodes) > 1 and within:
-        argv += [*_per_numa(plan), "-ss"]
+        counts = {node.index: 0 for node in plan.topology.numa_nodes if node.pus}
+        for seat in plan.seats:
+            counts[seat.numa] += 1
+        argv += [*(("-S", str(counts.popitem()[1])) if len(set(counts.values())) == 1 else ()), "-ss"]
     has_full_cores = any(len(thread) > 1 for seat in plan.seats for thread in seat.threads)
     note = "-j 1 names a core by its first hardware thread" if has_full_cores else ""
     return Emission((*argv, "-cc", _planned_binding(plan)), openmp_variables(plan), exact=not note, note=note)
-
-
-def _per_numa(plan: Plan) -> tuple[str, ...]:
-    counts = {node.index: 0 for node in plan.topology.numa_nodes if node.pus}
-    for seat in plan.seats:
-        counts[seat.numa] += 1
-    return ("-S", str(counts.popitem()[1])) if len(set(counts.values())) == 1 else ()
 
 
 def _planned_binding(plan: Plan) -> str:

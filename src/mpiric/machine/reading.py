@@ -47,7 +47,12 @@ def read_cgroup_limits(host: Host) -> CgroupLimits:
     for directory in _directories(host):
         quotas += _quota(host, directory)
         sets += _cpus(host, directory)
-        memories += _memory(host, directory)
+        limits = []
+        for name in ("memory.max", "memory.limit_in_bytes"):
+            text = (host.read_text(f"{directory}/{name}") or "").strip()
+            if 0 <= number_of(text, -1) < _NO_LIMIT:
+                limits.append(number_of(text))
+        memories += limits
     # The set of a child is a subset of its parent's set, and the group of the process comes first.
     pus = min(sets, key=len) if sets else ()
     return CgroupLimits(min(quotas, default=0.0), pus, min(memories, default=0))
@@ -95,15 +100,6 @@ def _cpus(host: Host, directory: str) -> list[tuple[int, ...]]:
         if pus := parse_pu_list(host.read_text(f"{directory}/{name}") or ""):
             return [pus]
     return []
-
-
-def _memory(host: Host, directory: str) -> list[int]:
-    limits = []
-    for name in ("memory.max", "memory.limit_in_bytes"):
-        text = (host.read_text(f"{directory}/{name}") or "").strip()
-        if 0 <= number_of(text, -1) < _NO_LIMIT:
-            limits.append(number_of(text))
-    return limits
 
 
 def read_compilers(host: Host) -> tuple[Compiler, ...]:

@@ -127,7 +127,14 @@ def parse_cpuinfo(text: str) -> Cpu:
         key, separator, value = line.partition(":")
         if separator:
             facts.setdefault(key.strip(), value.strip())
-    family = _family(facts)
+    if "flags" in facts:
+        family = "x86_64"
+    elif "CPU implementer" in facts:
+        family = "aarch64"
+    elif "POWER" in facts.get("cpu", ""):
+        family = "ppc64le"
+    else:
+        family = "riscv64" if facts.get("isa", "").startswith("rv64") else ""
     vendor = facts.get("vendor_id") or _arm_vendor(facts.get("CPU implementer", ""))
     kernel_features = set((facts.get("flags") or facts.get("Features") or "").split())
     # archspec knows the other names under which the kernel prints some features.
@@ -146,16 +153,6 @@ def parse_cpuinfo(text: str) -> Cpu:
         model=re.sub(r"\s+", " ", model),
         features=features,
     )
-
-
-def _family(facts: dict[str, str]) -> str:
-    if "flags" in facts:
-        return "x86_64"
-    if "CPU implementer" in facts:
-        return "aarch64"
-    if "POWER" in facts.get("cpu", ""):
-        return "ppc64le"
-    return "riscv64" if facts.get("isa", "").startswith("rv64") else ""
 
 
 def _arm_vendor(code: str) -> str:
@@ -212,7 +209,12 @@ def _interface(host: Host, name: str, addresses: tuple[str, ...]) -> Nic:
 
     kind = _TYPES.get(text("type"), "")
     if kind == "ethernet":
-        kind = _ethernet_kind(host, name)
+        driver = host.real_path(f"{_NET}/{name}/device/driver").rpartition("/")[2]
+        kind = (
+            "slingshot"
+            if driver.startswith("cxi")
+            else ("virtual" if "/devices/virtual/" in host.real_path(f"{_NET}/{name}") else "ethernet")
+        )
     speed = text("speed")
     return Nic(
         name=name,
@@ -224,13 +226,6 @@ def _interface(host: Host, name: str, addresses: tuple[str, ...]) -> Nic:
         addresses=addresses,
         numa_node=_node(text("device/numa_node")),
     )
-
-
-def _ethernet_kind(host: Host, name: str) -> str:
-    driver = host.real_path(f"{_NET}/{name}/device/driver").rpartition("/")[2]
-    if driver.startswith("cxi"):
-        return "slingshot"
-    return "virtual" if "/devices/virtual/" in host.real_path(f"{_NET}/{name}") else "ethernet"
 
 
 def _rdma_device(host: Host, name: str) -> Nic:

@@ -25,8 +25,17 @@ def read_sysfs_topology(host: Host) -> Topology:
     online = parse_pu_list(host.read_text(f"{_CPUS}/online") or "") or _processors(host)
     nodes = _numa_nodes(host, online)
     node_of = {pu: node.index for node in reversed(nodes) for pu in node.pus}
+    caches: dict[tuple[int, str, tuple[int, ...]], Cache] = {}
+    for pu in online:
+        for name in host.list_dir(f"{_CPUS}/cpu{pu}/cache"):
+            if name.startswith("index"):
+                cache = _cache(host, f"{_CPUS}/cpu{pu}/cache/{name}", pu)
+                caches.setdefault((cache.level, cache.kind, cache.pus), cache)
     return Topology(
-        cores=_cores(host, online, node_of), numa_nodes=nodes, caches=_caches(host, online), xml=""
+        cores=_cores(host, online, node_of),
+        numa_nodes=nodes,
+        caches=tuple(sorted(caches.values(), key=lambda cache: (-cache.level, cache.pus))),
+        xml="",
     )
 
 
@@ -71,16 +80,6 @@ def _numa_nodes(host: Host, online: tuple[int, ...]) -> tuple[NumaNode, ...]:
 def _memory_bytes(text: str) -> int:
     match = re.search(r"MemTotal:\s*(\d+) kB", text)
     return number_of(match[1]) * 1024 if match else 0
-
-
-def _caches(host: Host, online: tuple[int, ...]) -> tuple[Cache, ...]:
-    caches: dict[tuple[int, str, tuple[int, ...]], Cache] = {}
-    for pu in online:
-        for name in host.list_dir(f"{_CPUS}/cpu{pu}/cache"):
-            if name.startswith("index"):
-                cache = _cache(host, f"{_CPUS}/cpu{pu}/cache/{name}", pu)
-                caches.setdefault((cache.level, cache.kind, cache.pus), cache)
-    return tuple(sorted(caches.values(), key=lambda cache: (-cache.level, cache.pus)))
 
 
 def _cache(host: Host, directory: str, pu: int) -> Cache:

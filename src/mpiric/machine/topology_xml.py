@@ -33,7 +33,18 @@ def read_topology(xml: str) -> Topology:
     objects = list(root.iter("object"))
     try:
         nodes = _numa_nodes(root, objects)
-        cores = _cores(root, nodes, _cpu_kinds(root))
+        cores = _cores(
+            root,
+            nodes,
+            tuple(
+                _CpuKind(
+                    frozenset(parse_pu_mask(entry.get("cpuset", ""))),
+                    int(entry.get("forced_efficiency", "-1")),
+                    next((i.get("value", "") for i in entry.iter("info") if i.get("name") == "CoreType"), ""),
+                )
+                for entry in root.iter("cpukind")
+            ),
+        )
         return Topology(
             cores=cores,
             numa_nodes=nodes,
@@ -125,17 +136,6 @@ def _distances(root: ElementTree.Element) -> Mapping[tuple[int, int], int]:
     return {}
 
 
-def _cpu_kinds(root: ElementTree.Element) -> tuple[_CpuKind, ...]:
-    return tuple(
-        _CpuKind(
-            frozenset(parse_pu_mask(entry.get("cpuset", ""))),
-            int(entry.get("forced_efficiency", "-1")),
-            next((i.get("value", "") for i in entry.iter("info") if i.get("name") == "CoreType"), ""),
-        )
-        for entry in root.iter("cpukind")
-    )
-
-
 def _cores(
     root: ElementTree.Element, nodes: tuple[NumaNode, ...], kinds: tuple[_CpuKind, ...]
 ) -> tuple[Core, ...]:
@@ -148,7 +148,17 @@ def _cores(
         if kind == "Core" or kind == "PU":  # a PU outside of any core counts as a core
             pus = tuple(_index(pu) for pu in entry.iter("object") if pu.get("type") == "PU")
             if pus:
-                cores.append(Core(len(cores), package, _node_of(pus[0], nodes), pus, _kind_of(pus[0], kinds)))
+                pu = pus[0]
+                holding = [node for node in nodes if pu in node.pus]
+                cores.append(
+                    Core(
+                        len(cores),
+                        package,
+                        min(holding, key=lambda node: (len(node.pus), node.index)).index if holding else 0,
+                        pus,
+                        _kind_of(pus[0], kinds),
+                    )
+                )
             return
         for child in entry.findall("object"):
             visit(child, package)
@@ -156,12 +166,6 @@ def _cores(
     for top in root.findall("object"):
         visit(top, 0)
     return tuple(cores)
-
-
-def _node_of(pu: int, nodes: tuple[NumaNode, ...]) -> int:
-    """Return the nearest NUMA node; of several at one distance (DRAM and HBM), the lowest number."""
-    holding = [node for node in nodes if pu in node.pus]
-    return min(holding, key=lambda node: (len(node.pus), node.index)).index if holding else 0
 
 
 def _kind_of(pu: int, kinds: tuple[_CpuKind, ...]) -> str:

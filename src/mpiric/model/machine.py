@@ -293,20 +293,15 @@ class CoreSet:
 
 
 def _keys(topology: Topology) -> dict[Level, Callable[[Core], int]]:
-    shared = _shared_cache(topology)
+    # The number of the outermost data cache that a core shares with another core, by core index.
+    caches = sorted((c for c in topology.caches if c.kind != "instruction"), key=lambda cache: cache.level)
+    shared: dict[int, int] = {}
+    for number, cache in enumerate(caches):
+        inside = [core.index for core in topology.cores if core.pus[0] in cache.pus]
+        if len(inside) > 1:
+            shared.update((index, number) for index in inside)
     return {
         Level.SOCKET: lambda core: core.package,
         Level.NUMA: lambda core: core.numa_node,
         Level.CACHE: lambda core: shared.get(core.index, -1 - core.index),
     }
-
-
-def _shared_cache(topology: Topology) -> dict[int, int]:
-    """Return the number of the outermost data cache that a core shares with another core, by core index."""
-    caches = sorted((c for c in topology.caches if c.kind != "instruction"), key=lambda cache: cache.level)
-    cache_of_core: dict[int, int] = {}
-    for number, cache in enumerate(caches):
-        inside = [core.index for core in topology.cores if core.pus[0] in cache.pus]
-        if len(inside) > 1:
-            cache_of_core.update((index, number) for index in inside)
-    return cache_of_core

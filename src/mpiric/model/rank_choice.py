@@ -44,11 +44,6 @@ class ObservedProcess:
         """Return whether its only purpose is to start ranks."""
         return self.program.rsplit("/", 1)[-1] in _LAUNCHERS
 
-    @property
-    def is_wrapper(self) -> bool:
-        """Return whether its only purpose is to start another program."""
-        return self.program.rsplit("/", 1)[-1] in _WRAPPERS
-
 
 def rank_of(environment: dict[bytes, bytes], outer: dict[str, str]) -> int | None:
     """Return the world rank from environment variables, None without one.
@@ -97,7 +92,7 @@ def _best(chain: list[ObservedProcess]) -> ObservedProcess | None:
         if process.maps_mpi:
             return process
     for process in chain:
-        if not process.is_wrapper:
+        if process.program.rsplit("/", 1)[-1] not in _WRAPPERS:
             return process
     return chain[-1] if chain else None
 

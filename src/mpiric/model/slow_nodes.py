@@ -45,7 +45,10 @@ def slow_nodes(times: Mapping[str, Sequence[float]], comparisons: int = 1) -> tu
     pooled = _deviation(logs.values())
     freedom = _OF_THE_DEVIATION * sum(len(values) - 1 for values in logs.values())
     limit = NormalDist().inv_cdf(1 - FALSE_ALARMS / comparisons / len(logs))
-    uncertain = _student(limit, freedom) / limit  # the deviation itself is known from a few values only
+    z, n = limit, max(freedom, 1.0)
+    uncertain = (
+        z + (z**3 + z) / (4 * n) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * n * n)
+    ) / limit  # the deviation itself is known from a few values only
     everyone = _middle(list(centres.values())) if len(centres) > _MANY else None
     slow = []
     for node, centre in centres.items():
@@ -74,9 +77,3 @@ def _deviation(groups: Iterable[Sequence[float]]) -> float:
     several = [(values, median(values)) for values in groups if len(values) > 1]
     distances = [abs(value - middle) for values, middle in several for value in values]
     return _TO_SIGMA * median(distances) if distances else 0.0
-
-
-def _student(normal: float, freedom: float) -> float:
-    """Convert a quantile of the normal to Student's t distribution (Abramowitz and Stegun, 26.7.5)."""
-    z, n = normal, max(freedom, 1.0)
-    return z + (z**3 + z) / (4 * n) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * n * n)

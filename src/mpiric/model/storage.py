@@ -163,13 +163,11 @@ def _extent(text: str) -> Stripes:
 
 def write_layouts(rules: Iterable[LayoutRule]) -> str:
     """Return the text that `parse_layouts` reads."""
-    return ";".join(_where(rule) + write_layout(rule.layout) for rule in rules)
-
-
-def _where(rule: LayoutRule) -> str:
-    if rule.is_pattern:
-        return f"{rule.where}:"
-    return "" if rule.where == HERE else f"{rule.where}/:"
+    return ";".join(
+        (f"{rule.where}:" if rule.is_pattern else ("" if rule.where == HERE else f"{rule.where}/:"))
+        + write_layout(rule.layout)
+        for rule in rules
+    )
 
 
 def write_layout(layout: FileLayout) -> str:

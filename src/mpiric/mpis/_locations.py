@@ -107,13 +107,31 @@ _CONDA_ROOTS = ("miniconda3", "anaconda3", "miniforge3", "mambaforge", "micromam
 
 def locations(host: Host) -> Iterator[Location]:
     """Yield all locations, most trusted first; the user's PATH leads."""
-    yield from _on_path(host)
+    for directory in dict.fromkeys(host.environ.get("PATH", "").split(":")):
+        for name in _LAUNCHER_NAMES:
+            path = f"{directory}/{name}"
+            if directory.startswith("/") and host.is_executable(path):
+                yield Location(prefix_of_launcher(host, path), "path")
     yield from _named_by_variables(host)
-    yield from _of_python(host)
-    yield from _of_mpiric(host)
-    yield from _of_conda(host)
+    for prefix in (host.environ.get("VIRTUAL_ENV", ""), dirname(dirname(host.python))):
+        if prefix.startswith("/") and any(host.is_executable(f"{prefix}/bin/{n}") for n in _LAUNCHER_NAMES):
+            yield Location(prefix, "python")
+    for home in homes(host.environ):
+        yield from (Location(path, "mpiric") for path in matching(host, f"{home}/*"))
+    if active := host.environ.get("CONDA_PREFIX"):
+        yield Location(active, "conda")
+    user = host.environ.get("HOME", "")
+    roots = [f"{user}/{name}" for name in _CONDA_ROOTS] if user else []
+    for root in [*roots, "/opt/conda", "/opt/miniconda3", "/opt/miniforge3"]:
+        if host.list_dir(root):
+            yield Location(root, "conda")
+            yield from (Location(path, "conda") for path in matching(host, f"{root}/envs/*"))
     yield from (Location(prefix, "module", module) for prefix, module in module_prefixes(host))
-    yield from _known_to_the_linker(host)
+    for name, path in linker_cache(host):
+        if _NAMES.fullmatch(name):
+            real = host.real_path(path)
+            debian = re.match(r"(/usr)?/lib/[\w]+-linux-gnu/", real) is not None
+            yield Location(path, "debian" if debian else "system")
     yield from (
         Location(path, "opt")
         for pattern in (*fields_of(lambda implementation: implementation.prefixes), *_PREFIXES)
@@ -141,14 +159,6 @@ def prefix_of_launcher(host: Host, launcher: str) -> str:
     return dirname(directory)
 
 
-def _on_path(host: Host) -> Iterator[Location]:
-    for directory in dict.fromkeys(host.environ.get("PATH", "").split(":")):
-        for name in _LAUNCHER_NAMES:
-            path = f"{directory}/{name}"
-            if directory.startswith("/") and host.is_executable(path):
-                yield Location(prefix_of_launcher(host, path), "path")
-
-
 def _named_by_variables(host: Host) -> Iterator[Location]:
     for name in (*fields_of(lambda implementation: implementation.home_variables), *_VARIABLES):
         value = host.environ.get(name, "")
@@ -158,37 +168,6 @@ def _named_by_variables(host: Host) -> Iterator[Location]:
         if directory.startswith("/"):
             names = (name for name in host.list_dir(directory) if _NAMES.fullmatch(name))
             yield from (Location(f"{directory}/{name}", "environment") for name in names)
-
-
-def _of_python(host: Host) -> Iterator[Location]:
-    """Yield the environment of mpiric itself: `pip install mpich` installs an MPI there."""
-    for prefix in (host.environ.get("VIRTUAL_ENV", ""), dirname(dirname(host.python))):
-        if prefix.startswith("/") and any(host.is_executable(f"{prefix}/bin/{n}") for n in _LAUNCHER_NAMES):
-            yield Location(prefix, "python")
-
-
-def _of_mpiric(host: Host) -> Iterator[Location]:
-    for home in homes(host.environ):
-        yield from (Location(path, "mpiric") for path in matching(host, f"{home}/*"))
-
-
-def _of_conda(host: Host) -> Iterator[Location]:
-    if active := host.environ.get("CONDA_PREFIX"):
-        yield Location(active, "conda")
-    user = host.environ.get("HOME", "")
-    roots = [f"{user}/{name}" for name in _CONDA_ROOTS] if user else []
-    for root in [*roots, "/opt/conda", "/opt/miniconda3", "/opt/miniforge3"]:
-        if host.list_dir(root):
-            yield Location(root, "conda")
-            yield from (Location(path, "conda") for path in matching(host, f"{root}/envs/*"))
-
-
-def _known_to_the_linker(host: Host) -> Iterator[Location]:
-    for name, path in linker_cache(host):
-        if _NAMES.fullmatch(name):
-            real = host.real_path(path)
-            debian = re.match(r"(/usr)?/lib/[\w]+-linux-gnu/", real) is not None
-            yield Location(path, "debian" if debian else "system")
 
 
 def _of_spack(host: Host) -> Iterator[Location]:
@@ -299,7 +278,9 @@ def mpi_calls(host: Host, files: Iterable[str]) -> frozenset[str]:
         names |= imported
         if any(name.startswith(("_ZN3MPI", "_ZNK3MPI")) for name in imported):
             for binding in (name for name in elf.needed if "cxx" in name):
-                names |= host.imported_symbols(_resolved(host, binding, path, elf, _cache(host)))
+                names |= host.imported_symbols(
+                    _resolved(host, binding, path, elf, dict(reversed(linker_cache(host))))
+                )
     return frozenset(_FORM.sub("", name.lower()) for name in names if _CALL.match(name))
 
 
@@ -328,10 +309,6 @@ def _users(host: Host, files: Iterable[str]) -> Iterator[tuple[str, Elf]]:
             is_mpi = elf.soname and family_of_soname(elf.soname) is not None
             if not is_mpi and any(family_of_soname(needed) is not None for needed in elf.needed):
                 yield path, elf
-
-
-def _cache(host: Host) -> dict[str, str]:
-    return dict(reversed(linker_cache(host)))
 
 
 def _walk(

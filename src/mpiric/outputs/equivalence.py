@@ -108,7 +108,14 @@ class Expectation:
             return min(
                 (self._name_value(output, shape, column) for shape, column in wrong), key=lambda d: d.line
             )
-        return self._new_lines(_without_remarks(new, measured)) or self._counts(run_digest, names)
+        # New lines (number, shape) except lines without values that follow a measurement.
+        unexplained, remarks = [], set(measured)
+        for number, shape in sorted(new):
+            if number - 1 in remarks and not lines.timing_columns(shape) and not _alarms(shape):
+                remarks.add(number)
+            else:
+                unexplained.append((number, shape))
+        return self._new_lines(unexplained) or self._counts(run_digest, names)
 
     def most_naming(self, settings: Collection[str]) -> int:
         """Return the greatest number of lines of an original that name one of these variables."""
@@ -309,17 +316,6 @@ def _is_measurement(name: str, entry: ShapeDigest) -> bool:
     broken = [not lines.is_whole(column.example) for column in entry.columns]
     few = [lines.digits(column.example) <= _FEW_DIGITS for column in entry.columns]
     return entry.calls and lines.is_table_row(name) and _is_timer(broken, few)
-
-
-def _without_remarks(new: Sequence[tuple[int, str]], measured: set[int]) -> list[tuple[int, str]]:
-    """Return new lines (number, shape) except lines without values that follow a measurement."""
-    unexplained, remarks = [], set(measured)
-    for number, shape in sorted(new):
-        if number - 1 in remarks and not lines.timing_columns(shape) and not _alarms(shape):
-            remarks.add(number)
-        else:
-            unexplained.append((number, shape))
-    return unexplained
 
 
 def _alarms(name: str) -> bool:

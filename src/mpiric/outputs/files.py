@@ -190,7 +190,16 @@ def differ_in_times_alone(first: Path, second: Path) -> bool:
             other.seek(offset)
             windows = [file.read(end + _AROUND_BYTES - offset) for file in (one, other)]
             span = begin - offset, end - offset
-            if number == _MOST_PLACES or not (_in_text(windows, span) or _in_number(windows, span)):
+            if number == _MOST_PLACES or not (
+                all(
+                    any(
+                        match.start() <= span[0] and span[1] <= match.end() and can_be_time(match[0])
+                        for match in _TIME.finditer(re.sub(rb"[^\x20-\x7e]", b"\n", window).decode("ascii"))
+                    )
+                    for window in windows
+                )
+                or _in_number(windows, span)
+            ):
                 return False
     return True
 
@@ -212,16 +221,6 @@ def _differences(first: Path, second: Path) -> Iterator[tuple[int, int]]:
                 if begin is not None:
                     yield offset + begin, offset + len(block)
             offset += len(block)
-
-
-def _in_text(windows: list[bytes], span: tuple[int, int]) -> bool:
-    return all(
-        any(
-            match.start() <= span[0] and span[1] <= match.end() and can_be_time(match[0])
-            for match in _TIME.finditer(re.sub(rb"[^\x20-\x7e]", b"\n", window).decode("ascii"))
-        )
-        for window in windows
-    )
 
 
 def _in_number(windows: list[bytes], span: tuple[int, int]) -> bool:

@@ -28,7 +28,14 @@ def read_devices(topology: Topology) -> Devices:
 
     def visit(entry: ElementTree.Element, pus: tuple[int, ...], bridges: tuple[str, ...]) -> None:
         if entry.get("cpuset"):
-            pus = _pus_of(entry) or pus
+            pus = (
+                tuple(
+                    sorted(
+                        int(pu.get("os_index", "0")) for pu in entry.iter("object") if pu.get("type") == "PU"
+                    )
+                )
+                or pus
+            )
         if entry.get("type") == "PCIDev":
             pci_devices.append((entry, pus, bridges))
             return
@@ -50,13 +57,14 @@ def read_devices(topology: Topology) -> Devices:
 def _gpu(entry: ElementTree.Element, pus: tuple[int, ...], bridges: tuple[str, ...]) -> tuple[Gpu, int]:
     variable = GPU_VARIABLES.get(_vendor(entry), "")
     tiles = number_of(_info(entry, "LevelZeroSubdevices"))
-    return Gpu(0, _name(entry), pus, variable=variable, bridges=bridges), tiles
-
-
-def _pus_of(entry: ElementTree.Element) -> tuple[int, ...]:
-    return tuple(
-        sorted(int(pu.get("os_index", "0")) for pu in entry.iter("object") if pu.get("type") == "PU")
-    )
+    drivers = [n for n in _os_devices(entry, {_GPU, _COPROCESSOR}) if n.startswith(_DRIVERS)]
+    return Gpu(
+        0,
+        _info(entry, "PCIDevice") or _info(entry, "GPUModel") or (*drivers, entry.get("pci_busid", "gpu"))[0],
+        pus,
+        variable=variable,
+        bridges=bridges,
+    ), tiles
 
 
 def _computes(entry: ElementTree.Element) -> bool:
@@ -90,13 +98,6 @@ def _vendor(entry: ElementTree.Element) -> str:
 
 def _info(entry: ElementTree.Element, name: str) -> str:
     return next((info.get("value", "") for info in entry.iter("info") if info.get("name") == name), "")
-
-
-def _name(entry: ElementTree.Element) -> str:
-    drivers = [n for n in _os_devices(entry, {_GPU, _COPROCESSOR}) if n.startswith(_DRIVERS)]
-    return (
-        _info(entry, "PCIDevice") or _info(entry, "GPUModel") or (*drivers, entry.get("pci_busid", "gpu"))[0]
-    )
 
 
 def adapters_of(

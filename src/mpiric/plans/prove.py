@@ -110,7 +110,7 @@ class ProofState:
         self.contributions = [
             Contribution(
                 unit,
-                _without(self.answer, unit),
+                Configuration(tuple(item for item in self.answer.items if item[0] not in unit)),
                 self.rule,
                 self.errors.unit,
                 [*self.blocks.get(unit, ())],
@@ -333,10 +333,6 @@ def _stop_at(
         return STOP_AT * max(durations) or inf
     first = [trial for (other, n), trial in trials.items() if n == replicate and other != configuration]
     return STOP_AT * first[0].objective if first and first[0].objective is not None else None
-
-
-def _without(answer: Configuration, unit: Unit) -> Configuration:
-    return Configuration(tuple(item for item in answer.items if item[0] not in unit))
 
 
 def _bounds(trial: Trial) -> Bounds | None:

@@ -78,7 +78,11 @@ def measure_sizes(study: SizesToMeasure, runs: SizeRuns) -> Plan[None]:
     budget, is_weak = study.budget, study.is_weak
     random, sizes = Random(study.seed), list(study.sizes)  # noqa: S311
     for block in range(_MOST_BLOCKS):
-        if block >= _FEWEST_BLOCKS and _are_narrow(runs):
+        if block >= _FEWEST_BLOCKS and all(
+            half_width(time_of(times)) <= _NARROW
+            for size, times in runs.times.items()
+            if size not in runs.failed
+        ):
             break
         pending = [size for size in sizes if size not in runs.failed and size not in runs.left_out]
         for size in random.sample(pending, len(pending)):
@@ -93,29 +97,18 @@ def measure_sizes(study: SizesToMeasure, runs: SizeRuns) -> Plan[None]:
                 runs.interrupted = True
                 return
             budget.spend(trial.runs)
-            _enter(runs, size, block, trial)
+            runs.core_s += size.cores * trial.wall_s
+            if trial.outcome is Outcome.OK and trial.objective is not None and trial.objective > 0:
+                times = runs.disturbed if trial.disturbed else runs.undisturbed
+                times[size][block] = trial.objective
+                runs.walls_s[size] = max(trial.wall_s, runs.walls_s.get(size, 0.0))
+                runs.splits[size] = trial
+            elif trial.outcome is not Outcome.INTERRUPTED:
+                runs.failed[size] = trial
         if not any(block in times for times in (*runs.undisturbed.values(), *runs.disturbed.values())):
             break
         if block < _MOST_REFINED and (added := _size_at_bend(study, runs)):
             sizes.append(added)
-
-
-def _enter(runs: SizeRuns, size: Size, block: int, trial: Trial) -> None:
-    runs.core_s += size.cores * trial.wall_s
-    if trial.outcome is Outcome.OK and trial.objective is not None and trial.objective > 0:
-        times = runs.disturbed if trial.disturbed else runs.undisturbed
-        times[size][block] = trial.objective
-        runs.walls_s[size] = max(trial.wall_s, runs.walls_s.get(size, 0.0))
-        runs.splits[size] = trial
-    elif trial.outcome is not Outcome.INTERRUPTED:
-        runs.failed[size] = trial
-
-
-def _are_narrow(runs: SizeRuns) -> bool:
-    """Return whether no further block is needed."""
-    return all(
-        half_width(time_of(times)) <= _NARROW for size, times in runs.times.items() if size not in runs.failed
-    )
 
 
 def _size_at_bend(study: SizesToMeasure, runs: SizeRuns) -> Size | None:

@@ -130,7 +130,14 @@ def explore(evaluator: Evaluator, effort: Effort, effect: float, seed: int) -> P
             yield from evaluator.run(evaluator.original)
             continue
         step, best = len(evaluator.trials), rank(evaluator)[0].point
-        slow = _hopeless(evaluator)
+        # The levels with two runs that were stopped as slow and none that ended: hardly by chance.
+        stopped = Counter[tuple[int, int]]()
+        ended = set[tuple[int, int]]()
+        for point in evaluator.points:
+            levels = [(index, level) for index, level in enumerate(point) if level]
+            stopped.update(levels if point in evaluator.stopped else ())
+            ended.update(() if point in evaluator.stopped else levels)
+        slow = {level for level, times in stopped.items() if times > 1 and level not in ended}
         points = [
             point
             for point in _candidates(evaluator, seed, step)
@@ -145,17 +152,6 @@ def explore(evaluator: Evaluator, effort: Effort, effect: float, seed: int) -> P
             return
         times = evaluator.runs_of(points[first])
         yield from evaluator.run(best if 0 < evaluator.runs_of(best) < times else points[first])
-
-
-def _hopeless(evaluator: Evaluator) -> set[tuple[int, int]]:
-    """Return the levels with two runs that were stopped as slow and none that ended: hardly by chance."""
-    stopped = Counter[tuple[int, int]]()
-    ended = set[tuple[int, int]]()
-    for point in evaluator.points:
-        levels = [(index, level) for index, level in enumerate(point) if level]
-        stopped.update(levels if point in evaluator.stopped else ())
-        ended.update(() if point in evaluator.stopped else levels)
-    return {level for level, times in stopped.items() if times > 1 and level not in ended}
 
 
 def _candidates(evaluator: Evaluator, seed: int, step: int) -> list[Point]:

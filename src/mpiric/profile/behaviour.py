@@ -24,9 +24,24 @@ def sizes_by_reach(
     counts_by_reach: dict[str, Counter[tuple[float, float]]] = {"node": Counter(), "network": Counter()}
     several_nodes, several_ranks = len(set(places.values())) > 1, len(places) > len(set(places.values()))
     for rank in record.ranks:
-        for reach in _reaches(rank, places, several_nodes=several_nodes):
+        # The reaches of a rank's messages; messages to another world may have any.
+        peers = [peer for peer in rank.peers if peer.messages and peer.world_rank != rank.rank]
+        near = any(_is_near(peer.world_rank, rank, places) for peer in peers)
+        remote = any(
+            not _is_near(peer.world_rank, rank, places) for peer in peers if peer.world_rank is not None
+        )
+        unknown = any(peer.world_rank is None for peer in peers)
+        for reach in [
+            *(["node"] if near or unknown else []),
+            *(["network"] if remote or (unknown and several_nodes) else []),
+        ]:
             for cell in counted(rank):
-                if record.function_classes.get(cell.function) in _SENDING and _sends(cell):
+                if (
+                    record.function_classes.get(cell.function) in _SENDING
+                    and cell.calls > 0
+                    and cell.bytes > 0
+                    and "ecv_init" not in cell.function
+                ):
                     counts_by_reach[reach][_about(cell.bytes / cell.calls)] += cell.calls
         for low, high, calls, without in _within_collectives(record, rank, carriers):
             if several_nodes:
@@ -67,23 +82,6 @@ def _about(size: float) -> tuple[float, float]:
     unit = max(1, int(size) // _SAME)
     low = int(size) // unit * unit
     return float(low), float(low + unit - 1)
-
-
-def _sends(cell: CallCell) -> bool:
-    """Check whether the bytes of a cell are sent; bytes of persistent receives are only buffer space."""
-    return cell.calls > 0 and cell.bytes > 0 and "ecv_init" not in cell.function
-
-
-def _reaches(rank: RankRecord, places: Mapping[int, int], *, several_nodes: bool) -> list[str]:
-    """Return the reaches of a rank's messages; messages to another world may have any."""
-    peers = [peer for peer in rank.peers if peer.messages and peer.world_rank != rank.rank]
-    near = any(_is_near(peer.world_rank, rank, places) for peer in peers)
-    remote = any(not _is_near(peer.world_rank, rank, places) for peer in peers if peer.world_rank is not None)
-    unknown = any(peer.world_rank is None for peer in peers)
-    return [
-        *(["node"] if near or unknown else []),
-        *(["network"] if remote or (unknown and several_nodes) else []),
-    ]
 
 
 def _is_near(other: int | None, rank: RankRecord, places: Mapping[int, int]) -> bool:
@@ -350,7 +348,11 @@ def _collective_numbers(record: Record, calls: tuple[CollectiveCalls, ...]) -> d
     later: set[str] = set()
     for rank, cell, _ in _calls_together(record):
         spent[rank.rank][_family(cell.function)] += cell.time_s + cell.waited_s
-        later |= {_family(cell.function)} if _is_later(cell.function) else set()
+        later |= (
+            {_family(cell.function)}
+            if cell.function.startswith("MPI_I") or cell.function.endswith("_init")
+            else set()
+        )
     waits = {
         rank.rank: _spent_s(rank, lambda cell: record.function_classes.get(cell.function) in _WAITS)
         for rank in record.ranks
@@ -370,7 +372,3 @@ def _collective_numbers(record: Record, calls: tuple[CollectiveCalls, ...]) -> d
     numbers["collective_calls"] = float(often.total())
     numbers["collective_bound"] = bound(often) if often else 0.0
     return numbers
-
-
-def _is_later(function: str) -> bool:
-    return function.startswith("MPI_I") or function.endswith("_init")

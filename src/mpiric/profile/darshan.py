@@ -118,13 +118,10 @@ def _files(report: Any, ranks: int) -> Iterator[FileTotal]:
         for file, file_records in uses.items():
             path = str(report.name_records.get(file, "(unknown)"))
             kind = "stream" if path in _STREAMS else interface
-            yield _total(path, kind, file_records, _users(file_records, ranks), layouts.get(file))
-
-
-def _users(records: Iterable[Mapping[str, Any]], ranks: int) -> int:
-    """Count the ranks that used a file; rank -1 means all."""
-    numbers = {record["rank"] for record in records}
-    return ranks if -1 in numbers else len(numbers)
+            numbers = {record["rank"] for record in file_records}
+            yield _total(
+                path, kind, file_records, ranks if -1 in numbers else len(numbers), layouts.get(file)
+            )
 
 
 def _layouts(records: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, FileLayout]]:

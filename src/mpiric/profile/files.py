@@ -28,6 +28,10 @@ def file_totals(record: Record) -> tuple[FileTotal, ...]:
 def _total(path: str, interface: str, by_rank: Uses) -> FileTotal:
     uses = [use for _, use in by_rank]
     details = [use.detail for use in uses if use.detail]
+    # The rank whose creating open ended first, according to the clocks of the nodes.
+    times = [
+        (use.detail.created_unix_s, rank.rank) for rank, use in by_rank if use.detail and use.detail.creating
+    ]
     return FileTotal(
         path=path,
         interface=interface,
@@ -42,7 +46,7 @@ def _total(path: str, interface: str, by_rank: Uses) -> FileTotal:
         small=sum(use.small for use in uses),
         unaligned=sum(use.unaligned for use in uses),
         sequential=sum(use.sequential for use in uses),
-        created_by=_creator(by_rank),
+        created_by=min(times)[1] if times else None,
         nodes=len({rank.facts.get("host", "unknown") for rank, _ in by_rank}),
         pattern=_pattern(uses),
         opened=tuple(sorted(frozenset().union(*(detail.opened for detail in details)))),
@@ -53,14 +57,6 @@ def _total(path: str, interface: str, by_rank: Uses) -> FileTotal:
         lines=sum(detail.lines for detail in details),
         flushes=sum(detail.flushes for detail in details),
     )
-
-
-def _creator(by_rank: Uses) -> int | None:
-    """Return the rank whose creating open ended first, according to the clocks of the nodes."""
-    times = [
-        (use.detail.created_unix_s, rank.rank) for rank, use in by_rank if use.detail and use.detail.creating
-    ]
-    return min(times)[1] if times else None
 
 
 def _located(uses: list[FileUse]) -> list[tuple[FileUse, FileDetail]]:

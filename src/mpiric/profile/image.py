@@ -102,11 +102,6 @@ def _rows(image: memoryview, head: ImageHead, name: str, entry: Struct) -> Itera
     return entry.iter_unpack(image[offset : offset + used * entry.size])
 
 
-def _usage(head: ImageHead) -> dict[str, str]:
-    values = zip(USAGE, head.usage, strict=False)  # older versions have fewer
-    return {name: str(value) for name, value in values if value != UNKNOWN}
-
-
 def tick_s(head: ImageHead) -> float:
     """Return the seconds per tick by the two clock pairs; 0 for a rank that died before the second pair."""
     ticks, nanoseconds = head.latest_ticks - head.begin_ticks, head.latest_ns - head.begin_ns
@@ -234,6 +229,7 @@ def read_image(image: memoryview, names: Names) -> RankRecord:
     rows = tuple(_communicators(image, head))
     reached_s = _reached_s(timeline) if _STATES[head.state] is RankState.RUNNING else 0.0
     call, left_unix_s, polls = read_call(image, head, names, tick)
+    values = zip(USAGE, head.usage, strict=False)  # older versions have fewer
     return RankRecord(
         rank=head.world_rank,
         state=_STATES[head.state],
@@ -252,7 +248,7 @@ def read_image(image: memoryview, names: Names) -> RankRecord:
         sites=tuple(_sites(image, head, names, tick)),
         receives=ReceiveTiming(*head.receives),
         timeline=timeline,
-        facts=_usage(head) | _facts(image, head),
+        facts={name: str(value) for name, value in values if value != UNKNOWN} | _facts(image, head),
         lost={name: lost for name, (_, _, lost) in head.sections.items() if lost},
         pace=tuple(_pace(image, head, names, rows, tick)),
         call=call if _STATES[head.state] is RankState.RUNNING else None,

@@ -253,15 +253,12 @@ def symptom_changes(
     """Return noticed values and their changes, for numbers that both runs have and one run shows."""
     changes = []
     for name in dict.fromkeys(names):
-        symptom = symptoms().get(name) or _of_collective(name)
+        symptom = symptoms().get(name) or Symptom(
+            f"of the time in MPI_{name.removesuffix('_share').capitalize()}", "%", "run"
+        )
         if name in before and name in after and max(before[name], after[name]) >= _VISIBLE:
             changes.append(_change(name, symptom, before, after))
     return tuple(changes)
-
-
-def _of_collective(name: str) -> Symptom:
-    """Return the wording of ``allreduce_share``."""
-    return Symptom(f"of the time in MPI_{name.removesuffix('_share').capitalize()}", "%", "run")
 
 
 def _change(

@@ -36,7 +36,8 @@ def read_pace(
         if birth is None:
             continue
         kept_s = times_s[position][:count] if position < len(times_s) else ()
-        key = MarkKey(names[function], _place(address, modules), *birth)
+        path, offset = in_module(address, modules)
+        key = MarkKey(names[function], f"{path.rpartition('/')[2]}+{offset:#x}" if path else "", *birth)
         yield KeyPace(key, calls, stride, tuple(_ascending(kept_s)))
 
 
@@ -62,11 +63,6 @@ def _births(communicators: Iterable[CommunicatorRow]) -> Iterator[tuple[int, int
             continue
         yield row.size, counts[row.size]
         counts[row.size] += 1
-
-
-def _place(address: int, modules: Modules) -> str:
-    path, offset = in_module(address, modules)
-    return f"{path.rpartition('/')[2]}+{offset:#x}" if path else ""
 
 
 def _ascending(times_s: Iterable[float]) -> Iterator[float]:

@@ -189,7 +189,14 @@ def merge_parts(directory: Path) -> bool:
     if not paths or exists(directory / MERGED):
         return False
     try:
-        parts = _parts_of_one_run(paths)
+        # The parts of the newest run, one per rank, in order of rank.
+        ranks = sorted(
+            ((read_file(path).ranks[0], path) for path in paths),
+            key=lambda part: (part[0].rank, part[0].begin_unix_s),
+        )
+        newest = max(ranks, key=lambda part: part[0].begin_unix_s)[0]
+        of_run = [part for part in ranks if part[0].job == newest.job]
+        parts = [list(same)[-1][1] for _, same in groupby(of_run, key=lambda part: part[0].rank)]
         names = _names(_image(parts[0]))
         if any(_names(_image(part)) != names for part in parts):
             return False
@@ -199,17 +206,6 @@ def merge_parts(directory: Path) -> bool:
     except (MpiricError, OSError, ValueError):
         return False
     return True
-
-
-def _parts_of_one_run(paths: list[Path]) -> list[Path]:
-    """Return the parts of the newest run, one per rank, in order of rank."""
-    ranks = sorted(
-        ((read_file(path).ranks[0], path) for path in paths),
-        key=lambda part: (part[0].rank, part[0].begin_unix_s),
-    )
-    newest = max(ranks, key=lambda part: part[0].begin_unix_s)[0]
-    of_run = [part for part in ranks if part[0].job == newest.job]
-    return [list(same)[-1][1] for _, same in groupby(of_run, key=lambda part: part[0].rank)]
 
 
 def _image(path: Path) -> bytes:

@@ -82,17 +82,13 @@ def _timeline(record: Record) -> Iterator[Row]:
 def _rows_of(table: str) -> Callable[[Record], Iterator[Row]]:
     def rows(record: Record) -> Iterator[Row]:
         for rank in record.ranks:
-            for entry in _entries(rank, table):
+            entries: tuple[Any, ...] = getattr(rank, table)
+            for entry in entries:
                 yield {"rank": rank.rank} | {
                     field.name: getattr(entry, field.name) for field in fields(entry)
                 }
 
     return rows
-
-
-def _entries(rank: RankRecord, table: str) -> tuple[Any, ...]:
-    entries: tuple[Any, ...] = getattr(rank, table)
-    return entries
 
 
 def _number(text: str) -> int | str:

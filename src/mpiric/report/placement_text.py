@@ -20,7 +20,15 @@ def placement_text(plan: Plan, *, named: bool = False) -> str:
     of = f"{', '.join(plan.hosts)}: " if named else ""
     head = f"{of}{_ranks_of_nodes(plan)}, {threads}, policy {plan.policy}"
     notes = [f"  - {note}" for note in plan.notes]
-    return "\n".join([head, "", *picture(plan), "", *_ranks(plan), *([""] if notes else []), *notes])
+    lines = []
+    for number, seat in enumerate(plan.seats[:_SHOWN_RANKS]):
+        gpu = f"  GPU {seat.gpu} ({plan.gpus[seat.gpu].name})" if seat.gpu >= 0 else ""
+        network = f"  network {','.join(seat.adapters)}" if seat.adapters else ""
+        where = f"NUMA {seat.numa:<3} hardware threads {pu_list(seat.pus)}"
+        lines.append(f"  rank {number:<4} {where}{gpu}{network}")
+    if plan.ranks_per_node > _SHOWN_RANKS:
+        lines.append(f"  … and {plan.ranks_per_node - _SHOWN_RANKS} more")
+    return "\n".join([head, "", *picture(plan), "", *lines, *([""] if notes else []), *notes])
 
 
 def _ranks_of_nodes(plan: Plan) -> str:
@@ -34,44 +42,27 @@ def _ranks_of_nodes(plan: Plan) -> str:
 
 def picture(plan: Plan) -> list[str]:
     """Draw the cores; ``.`` is an idle core, ``x`` a core that must not be used."""
-    owner = owners(plan)
+    # Core index → local rank that owns it, ``0/1`` for several.
+    ranks: dict[int, list[str]] = {}
+    for number, seat in enumerate(plan.seats):
+        for core in seat.cores:
+            ranks.setdefault(core.index, []).append(str(number))
+    owner = {index: "/".join(numbers) for index, numbers in ranks.items()}
     width = max(2, *(len(text) for text in owner.values()))
     lines = []
     for node in plan.topology.numa_nodes:
         cores = [core for core in plan.topology.cores if core.numa_node == node.index]
         for start in range(0, len(cores), _CELLS_A_LINE):
             cells = " ".join(
-                _cell(plan, core, owner).rjust(width) for core in cores[start : start + _CELLS_A_LINE]
+                (
+                    owner[core.index]
+                    if core.index in owner
+                    else ("." if set(core.pus) & set(plan.usable) else "x")
+                ).rjust(width)
+                for core in cores[start : start + _CELLS_A_LINE]
             )
             name = f"package {cores[0].package}  NUMA {node.index}" if start == 0 else ""
             lines.append(f"  {name:<22} {cells}")
-    return lines
-
-
-def owners(plan: Plan) -> Mapping[int, str]:
-    """Return core index → local rank that owns it, ``0/1`` for several."""
-    ranks: dict[int, list[str]] = {}
-    for number, seat in enumerate(plan.seats):
-        for core in seat.cores:
-            ranks.setdefault(core.index, []).append(str(number))
-    return {index: "/".join(numbers) for index, numbers in ranks.items()}
-
-
-def _cell(plan: Plan, core: Core, owner: Mapping[int, str]) -> str:
-    if core.index in owner:
-        return owner[core.index]
-    return "." if set(core.pus) & set(plan.usable) else "x"
-
-
-def _ranks(plan: Plan) -> list[str]:
-    lines = []
-    for number, seat in enumerate(plan.seats[:_SHOWN_RANKS]):
-        gpu = f"  GPU {seat.gpu} ({plan.gpus[seat.gpu].name})" if seat.gpu >= 0 else ""
-        network = f"  network {','.join(seat.adapters)}" if seat.adapters else ""
-        where = f"NUMA {seat.numa:<3} hardware threads {pu_list(seat.pus)}"
-        lines.append(f"  rank {number:<4} {where}{gpu}{network}")
-    if plan.ranks_per_node > _SHOWN_RANKS:
-        lines.append(f"  … and {plan.ranks_per_node - _SHOWN_RANKS} more")
     return lines
 
 

@@ -89,10 +89,6 @@ def print_policy(learned: LearnedPolicy, console: Console, exported: float | Non
         table.add_row(line.collective, line.shape, Text(line.marks))
     console.print(table)
     console.print("  ".join(f"{mark} {name}" for name, mark in legend(learned).items()) + "  ? undecided")
-    console.print(_table(learned))
-
-
-def _table(learned: LearnedPolicy) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for heading in ("collective", "communicator", "sizes", "best"):
         table.add_column(heading)
@@ -100,7 +96,7 @@ def _table(learned: LearnedPolicy) -> Table:
         table.add_column(heading, justify="right", no_wrap=True)
     for key in learned.keys:
         table.add_row(key.collective, str(key.shape), sizes(key), key.candidate, *cells(key))
-    return table
+    console.print(table)
 
 
 def cells(key: LearnedKey) -> tuple[str, ...]:

@@ -227,7 +227,15 @@ def _lines(mapped: Mapped, graph: RankGraph, machine: MachineSlots) -> Iterator[
 
 
 def _text_matrix(cells: MatrixCells, largest: float) -> list[str]:
-    shades = _shades(cells.sums, largest)
+    with np.errstate(divide="ignore"):
+        depth = (
+            np.log10(cells.sums / largest) / _TEXT_DECADES
+            if largest > 0
+            else np.full(cells.sums.shape, -np.inf)
+        )
+    darkest = len(_TEXT_SHADES) - 1
+    shade = np.where(cells.sums > 0, np.clip(np.ceil((1 + np.maximum(depth, -1)) * darkest), 1, darkest), 0)
+    shades = [[int(value) for value in row] for row in shade]
     lines = []
     for row, values in enumerate(shades):
         if row in cells.borders:
@@ -238,14 +246,6 @@ def _text_matrix(cells: MatrixCells, largest: float) -> list[str]:
 
 def _separated(letters: list[str], borders: tuple[int, ...], between: str) -> str:
     return "".join((between if column in borders else "") + letter for column, letter in enumerate(letters))
-
-
-def _shades(sums: Weights, largest: float) -> list[list[int]]:
-    with np.errstate(divide="ignore"):
-        depth = np.log10(sums / largest) / _TEXT_DECADES if largest > 0 else np.full(sums.shape, -np.inf)
-    darkest = len(_TEXT_SHADES) - 1
-    shade = np.where(sums > 0, np.clip(np.ceil((1 + np.maximum(depth, -1)) * darkest), 1, darkest), 0)
-    return [[int(value) for value in row] for row in shade]
 
 
 def _text_plane(nodes: Numbers) -> list[str]:

@@ -33,17 +33,17 @@ def mapped_json(mapped: Mapped, run: RecordedRun | None = None) -> dict[str, Any
         "proposals": mapped.proposals,
         "heaviest_slot": mapped.heaviest_slot,
         "capacity": mapped.capacity or 1,
-        **(_run_json(run, mapped) if run is not None else {}),
-    }
-
-
-def _run_json(run: RecordedRun, mapped: Mapped) -> Mapping[str, Any]:
-    return {
-        "collectives": [asdict(source) for source in run.collectives],
-        "point_to_point_bytes": run.exact_bytes,
-        "run_s": run.wall_s,
-        "exchange_s": run.exchange_s,
-        "run_s_at_best": None if mapped.time_gain is None else run.predicted_s(mapped.time_gain),
+        **(
+            {
+                "collectives": [asdict(source) for source in run.collectives],
+                "point_to_point_bytes": run.exact_bytes,
+                "run_s": run.wall_s,
+                "exchange_s": run.exchange_s,
+                "run_s_at_best": None if mapped.time_gain is None else run.predicted_s(mapped.time_gain),
+            }
+            if run is not None
+            else {}
+        ),
     }
 
 

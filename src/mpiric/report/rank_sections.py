@@ -121,7 +121,12 @@ def timeline_view(profile: Profile) -> dict[str, Any]:
             "span_s": span_s,
             "columns": columns,
             "mean": {name: _rounded(values) for name, values in mean.items()},
-            "rows": [_label(row) for row in rows],
+            "rows": [
+                f"{row.first_rank}"
+                if row.first_rank == row.last_rank
+                else f"{row.first_rank}–{row.last_rank}"
+                for row in rows
+            ],
             "shares": [[_rounded(value_of(row)) for _, value_of in _ACTIVITIES] for row in rows],
             "phases": [profile.regions[at].name for at in used],
             "phase": [[used.index(region) for region in row.region] for row in rows],
@@ -145,10 +150,6 @@ def _parts(mean: dict[str, list[float]], columns: int, span_s: float) -> Any:
         end = min(columns, begin + step)
         shares = [sum(values[begin:end]) / (end - begin) for values in mean.values()]
         yield seconds(begin * span_s), seconds(end * span_s), shares
-
-
-def _label(row: TimelineRow) -> str:
-    return f"{row.first_rank}" if row.first_rank == row.last_rank else f"{row.first_rank}–{row.last_rank}"
 
 
 def _rounded(values: tuple[float, ...] | list[float]) -> list[float]:

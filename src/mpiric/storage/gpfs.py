@@ -15,22 +15,18 @@ def _read(host: Host, mount: Mount, _path: str) -> StorageFacts:
     device = mount.source.removeprefix("/dev/")
     disks = [row for row in _table(host, "mmlsdisk", device) if row.get("status", "ready").lower() == "ready"]
     data = [row for row in disks if row.get("metadata") != "yes" or row.get("data", "yes") == "yes"]
-    return StorageFacts(
-        targets=len(data) or None,
-        limits=LayoutLimits(stripe_count=len(data)),
-        quota_free_bytes=_quota(_table(host, "mmlsquota", device)),
-        locks="all nodes",
-    )
-
-
-def _quota(rows: list[dict[str, str]]) -> int | None:
-    """Return the smallest space that a limit of user, group or file set leaves; limits are in KiB."""
+    # The smallest space that a limit of user, group or file set leaves; limits are in KiB.
     free_bytes = []
-    for row in rows:
+    for row in _table(host, "mmlsquota", device):
         usage, limit = (number_of(row.get(name, ""), -1) for name in ("blockUsage", "blockLimit"))
         if usage >= 0 and limit > 0:
             free_bytes.append(max(0, limit - usage) << 10)
-    return min(free_bytes, default=None)
+    return StorageFacts(
+        targets=len(data) or None,
+        limits=LayoutLimits(stripe_count=len(data)),
+        quota_free_bytes=min(free_bytes, default=None),
+        locks="all nodes",
+    )
 
 
 def _table(host: Host, command: str, device: str) -> list[dict[str, str]]:

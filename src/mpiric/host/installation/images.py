@@ -48,18 +48,14 @@ def write_image(
             with complete.open("wb") as file:
                 file.write(begin(digest[:16], unpacked_bytes))
                 shutil.copyfileobj(stream, file, 1 << 20)
-        complete.chmod(_mode(contents))
+        # The mode of an image: group and others get access only if they may read every file in it.
+        mode = _PROGRAM_MODE
+        for content in contents:
+            if content.source:
+                source_mode = Path(content.source).stat().st_mode
+                mode &= ~sum(bits for bits in (0o070, 0o007) if not source_mode & bits & 0o444)
+        complete.chmod(mode)
         complete.replace(target)
-
-
-def _mode(contents: Iterable[Content]) -> int:
-    """Return the mode of an image: group and others get access only if they may read every file in it."""
-    mode = _PROGRAM_MODE
-    for content in contents:
-        if content.source:
-            source_mode = Path(content.source).stat().st_mode
-            mode &= ~sum(bits for bits in (0o070, 0o007) if not source_mode & bits & 0o444)
-    return mode
 
 
 def _stage(contents: Iterable[Content], root: Path) -> int:

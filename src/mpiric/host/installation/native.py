@@ -31,12 +31,6 @@ def read_manifest(root: Path) -> Mapping[str, object]:
     return facts if isinstance(facts, dict) else {}
 
 
-def altered_below(root: Path) -> tuple[str, ...]:
-    """Return the absolute paths of changed or missing native parts; none without digests."""
-    rows = sorted(_digests(root).items())
-    return tuple(str(root / name) for name, digest in rows if _digest(root / name) != digest)
-
-
 def is_altered(path: Path, root: Path) -> bool:
     """Return whether a native part below ``root`` has changed since its build; False without its digest."""
     expected = _digests(root).get(path.relative_to(root).as_posix())
@@ -186,7 +180,9 @@ def native_parts(host: Host, root: Path | None = None) -> NativeParts:
 
 def altered_parts(root: Path | None = None) -> tuple[str, ...]:
     """Return the absolute paths of changed or missing native parts; none without digests."""
-    return altered_below(root or native_root())
+    root = root or native_root()
+    rows = sorted(_digests(root).items())
+    return tuple(str(root / name) for name, digest in rows if _digest(root / name) != digest)
 
 
 def installed_by() -> str:

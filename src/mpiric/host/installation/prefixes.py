@@ -249,7 +249,13 @@ def _build_beside(package: MpiPackage, prefix: Path) -> None:
         for path in (staged, *staged.rglob("*")):
             if not path.is_symlink():
                 path.chmod(stat.S_IMODE(path.stat().st_mode) & ~(stat.S_IWGRP | stat.S_IWOTH))
-        _rename_over(staged, prefix)
+        if exists(prefix) and not is_file(prefix / MARK):
+            shutil.rmtree(prefix)  # incomplete installation
+        try:
+            os.rename(staged, prefix)  # noqa: PTH104  Path.rename would hide which of the two paths failed
+        except OSError as error:
+            if error.errno not in {errno.ENOTEMPTY, errno.EEXIST}:
+                raise  # another process without a lock has installed the same files
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
@@ -265,13 +271,3 @@ def _substitute(script: Path, substitutions: Mapping[str, str]) -> None:
 
 def _system_has(library: str) -> bool:
     return any(any(Path("/").glob(f"{directory}/{library}")) for directory in _SYSTEM_LIBRARIES)
-
-
-def _rename_over(staged: Path, prefix: Path) -> None:
-    if exists(prefix) and not is_file(prefix / MARK):
-        shutil.rmtree(prefix)  # incomplete installation
-    try:
-        os.rename(staged, prefix)  # noqa: PTH104  Path.rename would hide which of the two paths failed
-    except OSError as error:
-        if error.errno not in {errno.ENOTEMPTY, errno.EEXIST}:
-            raise  # another process without a lock has installed the same files

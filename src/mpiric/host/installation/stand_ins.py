@@ -221,14 +221,9 @@ def _put(directory: Path, source: Path, names: tuple[str, ...], put: Callable[[P
     if not is_file(path_of_file) or not (
         path_of_file.samefile(source) or path_of_file.read_bytes() == source.read_bytes()
     ):
-        _replace(path_of_file, lambda path: put(source, path))
+        temporary = path_of_file.with_name(f".{path_of_file.name}.{secrets.token_hex(6)}")
+        put(source, temporary)
+        temporary.replace(path_of_file)
     for name in names[1:]:
         make_link(directory / name, path_of_file.name)
     return path_of_file
-
-
-def _replace(path: Path, write: Callable[[Path], object]) -> None:
-    """Replace a file atomically."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
-    write(temporary)
-    temporary.replace(path)

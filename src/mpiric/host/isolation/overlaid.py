@@ -74,7 +74,12 @@ class OverlaidTrials:
             self._rewritten.update(self._laid_above())
             remove_tree(upper)
             remove_tree(work)
-        self._watch()
+        for path, stamp in self._stamps.items():
+            if not os.path.lexists(self.inputs / path) and _stamp(self._source / path) != stamp:
+                raise MpiricError(
+                    f"{self._source / path} has changed since the start: trials are no longer comparable",
+                    hint="start again when nothing else writes there",
+                )
         self._number += 1
         upper, work = self._layers()
         upper.mkdir()
@@ -129,14 +134,6 @@ class OverlaidTrials:
             for entry in walk(str(upper))
             if entry.is_file and _stamp(self.below(entry.path)) is not None
         }
-
-    def _watch(self) -> None:
-        for path, stamp in self._stamps.items():
-            if not os.path.lexists(self.inputs / path) and _stamp(self._source / path) != stamp:
-                raise MpiricError(
-                    f"{self._source / path} has changed since the start: trials are no longer comparable",
-                    hint="start again when nothing else writes there",
-                )
 
     def _lay(self, path: str, layer: Path, file: Path) -> None:
         """Copy a file into a layer; create its parent directories with the user's modes and times."""

@@ -236,15 +236,13 @@ class WorkingCopies:
         if unread:
             self.notes.append(f"cannot be read and is missing in trials: {', '.join(unread[:3])}")
         missing = set(unread)
-        copied = [self._as_copied(entry) for entry in entries if entry.path not in missing]
+        copied = [
+            (entry if not entry.is_link else TreeEntry(entry.path, (self._template / entry.path).lstat()))
+            for entry in entries
+            if entry.path not in missing
+        ]
         self._entries = {entry.path: entry for entry in copied}
         self._manifest = manifest_of(copied)
-
-    def _as_copied(self, entry: TreeEntry) -> TreeEntry:
-        """Return the entry of the template, whose link target may differ."""
-        if not entry.is_link:
-            return entry
-        return TreeEntry(entry.path, (self._template / entry.path).lstat())
 
     def _survey(self) -> list[TreeEntry]:
         entries: list[TreeEntry] = []

@@ -289,7 +289,11 @@ class Runner:
                         early_end = None  # one request is sufficient
                         send(keeper.stdin.fileno(), {"stop": self._grace_s, "why": EARLY})
             except (BrokenPipeError, EOFError):
-                raise _KeeperLostError(_last_words(keeper)) from None
+                keeper.wait()
+                assert keeper.stderr is not None
+                os.set_blocking(keeper.stderr.fileno(), False)
+                text = (keeper.stderr.read() or b"").decode(errors="replace").strip()
+                raise _KeeperLostError(text.splitlines()[-1] if text else "") from None
             except BaseException:
                 # Raised by `on_sample`: the launch must not continue unobserved.
                 self._forget()
@@ -349,14 +353,6 @@ class _KeeperLostError(Exception):
     def __init__(self, last_words: str) -> None:
         self.sentence = "the process that ran it was killed" + (f": {last_words}" if last_words else "")
         super().__init__(self.sentence)
-
-
-def _last_words(keeper: subprocess.Popen[bytes]) -> str:
-    keeper.wait()
-    assert keeper.stderr is not None
-    os.set_blocking(keeper.stderr.fileno(), False)
-    text = (keeper.stderr.read() or b"").decode(errors="replace").strip()
-    return text.splitlines()[-1] if text else ""
 
 
 def _environment(launch: Launch, environment: Mapping[str, str], directory: str, mark: str) -> dict[str, str]:

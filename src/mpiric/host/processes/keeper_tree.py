@@ -120,7 +120,15 @@ class Tree:
                 _signal(chosen, signal.SIGCONT)  # stopped processes ignore other signals
             wakeup.wait(0.03)
             self.reap()
-        return _end_marked(mark)
+        # End ranks on this node that are not descendants (srun): wait a moment, then SIGKILL.
+        until = time.monotonic() + 1.0
+        while pids := carrying(*mark):
+            if time.monotonic() > until + _GIVE_UP_S:
+                return sorted({name_of(pid) for pid in pids})
+            if time.monotonic() > until:
+                _signal(pids, signal.SIGKILL)
+            time.sleep(0.03)
+        return []
 
 
 def _kill_all() -> set[int]:
@@ -139,15 +147,3 @@ def _kill_all() -> set[int]:
 def _signal(pids: "set[int] | list[int]", number: int) -> None:
     for pid in pids:
         signal_one(pid, number)
-
-
-def _end_marked(mark: tuple[str, str]) -> list[str]:
-    """End ranks on this node that are not descendants (srun): wait a moment, then SIGKILL."""
-    until = time.monotonic() + 1.0
-    while pids := carrying(*mark):
-        if time.monotonic() > until + _GIVE_UP_S:
-            return sorted({name_of(pid) for pid in pids})
-        if time.monotonic() > until:
-            _signal(pids, signal.SIGKILL)
-        time.sleep(0.03)
-    return []

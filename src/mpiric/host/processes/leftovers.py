@@ -261,7 +261,12 @@ def _remove_sessions(base: str, dead: set[int], *, deeper: bool = True) -> None:
             if entry.is_symlink() or entry.stat(follow_symlinks=False).st_uid != os.geteuid():
                 continue
             if dead & _numbers(entry.name):
-                _remove(entry)
+                if entry.is_dir(follow_symlinks=False):
+                    from mpiric.host.owned_files import remove_tree  # only needed after a failed launch
+
+                    remove_tree(entry.path)
+                else:
+                    _unlink(entry.path)
             elif deeper and entry.is_dir(follow_symlinks=False) and entry.name.startswith("ompi."):
                 _remove_sessions(entry.path, dead, deeper=False)
         except OSError:
@@ -273,15 +278,6 @@ def _numbers(name: str) -> set[int]:
     if fields[-1] == str(os.geteuid()):
         fields.pop()  # names of Open MPI and PRRTE end with the uid, which is not a pid
     return {int(word) for word in fields if word.isdecimal()}
-
-
-def _remove(entry: "os.DirEntry[str]") -> None:
-    if entry.is_dir(follow_symlinks=False):
-        from mpiric.host.owned_files import remove_tree  # only needed after a failed launch
-
-        remove_tree(entry.path)
-    else:
-        _unlink(entry.path)
 
 
 def _unlink(path: str) -> None:

@@ -93,7 +93,14 @@ class Sampler:
             if stat is None or stat.state in "ZX":
                 continue
             watched = self._watched.setdefault((pid, stat.start_ticks), Watched(pid))
-            watched.last.update(_times(stat))
+            watched.last.update(
+                {
+                    "user_s": stat.user_ticks / TICKS_PER_S,
+                    "system_s": stat.system_ticks / TICKS_PER_S,
+                    "minor_faults": stat.minor_faults,
+                    "major_faults": stat.major_faults,
+                }
+            )
             self._identify(watched, outer, elapsed_s)
             processes[pid] = (watched, stat)
         observed = [
@@ -119,7 +126,13 @@ class Sampler:
         again = watched.maps_mpi and len(times) < 12 and elapsed_s > 3 * times[-1]
         if first or again:
             times.append(elapsed_s)
-            watched.libraries |= _libraries(watched.pid)
+            # The shared objects that a process maps: mapped files with ``.so`` in their name.
+            paths = set()
+            for line in read_bytes(f"/proc/{watched.pid}/maps").splitlines():
+                fields = line.split(None, 5)
+                if len(fields) == 6 and b".so" in fields[5] and fields[5].startswith(b"/"):
+                    paths.add(fields[5].decode(errors="surrogateescape").removesuffix(" (deleted)"))
+            watched.libraries |= paths
 
     def _record(self, watched: Watched, stat: Stat, elapsed_s: float) -> None:
         status = _status(watched.pid)
@@ -147,7 +160,16 @@ class Sampler:
             if other is None or _work(watched) >= _work(other):
                 best[watched.rank] = watched
         numbered = [best[rank] for rank in sorted(rank for rank in best if rank is not None)]
-        return [_row(watched) for watched in numbered or best.values()]
+        return [
+            {
+                **watched.last,
+                "rank": watched.rank,
+                "program": watched.program,
+                "huge_bytes": watched.huge_bytes,
+                "libraries": tuple(sorted(watched.libraries)),
+            }
+            for watched in numbered or best.values()
+        ]
 
     def report(self, tree: "Tree") -> "list[Row]":
         """Return the ranks after the end of the launch, with a share of the usage since the last sample."""
@@ -164,37 +186,8 @@ class Sampler:
         return rows
 
 
-def _times(stat: Stat) -> "Row":
-    return {
-        "user_s": stat.user_ticks / TICKS_PER_S,
-        "system_s": stat.system_ticks / TICKS_PER_S,
-        "minor_faults": stat.minor_faults,
-        "major_faults": stat.major_faults,
-    }
-
-
 def _work(watched: Watched) -> float:
     return float(watched.last["user_s"] + watched.last["system_s"])
-
-
-def _row(watched: Watched) -> "Row":
-    return {
-        **watched.last,
-        "rank": watched.rank,
-        "program": watched.program,
-        "huge_bytes": watched.huge_bytes,
-        "libraries": tuple(sorted(watched.libraries)),
-    }
-
-
-def _libraries(pid: int) -> set[str]:
-    """Return the shared objects that a process maps: mapped files with ``.so`` in their name."""
-    paths = set()
-    for line in read_bytes(f"/proc/{pid}/maps").splitlines():
-        fields = line.split(None, 5)
-        if len(fields) == 6 and b".so" in fields[5] and fields[5].startswith(b"/"):
-            paths.add(fields[5].decode(errors="surrogateescape").removesuffix(" (deleted)"))
-    return paths
 
 
 def _status(pid: int, thread: str = "") -> dict[bytes, bytes]:

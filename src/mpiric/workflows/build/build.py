@@ -263,15 +263,16 @@ def try_all(
                 rounds = f"{request.repeats} rounds, then the fastest in fresh pairs"
                 watch(f"timing {len(right)} programs in {rounds}")
                 best, proof = proved_fastest(request, right, programs)
-    return BuildAdvice(tuple(attempts), best, _targets(), proof)
-
-
-def _targets() -> tuple[str, ...]:
-    """Return the levels up to this machine's, for a fat executable that also runs on older machines."""
+    # The levels up to this machine's, for a fat executable that also runs on older machines.
     import archspec.cpu
 
     host_cpu = archspec.cpu.host()
     line = [host_cpu.generic, *host_cpu.generic.ancestors]
-    return tuple(
-        sorted(str(level) for level in line if str(level).startswith(("x86_64_v", "armv", "neoverse")))
+    return BuildAdvice(
+        tuple(attempts),
+        best,
+        tuple(
+            sorted(str(level) for level in line if str(level).startswith(("x86_64_v", "armv", "neoverse")))
+        ),
+        proof,
     )

@@ -81,7 +81,9 @@ def prepare_command(
     compiler, arguments = choose_compiler(verb, options, remaining, toolchain.environ)
     expanded = expand(arguments, _read)
     command = parse_compiler_command(expanded)
-    is_question = _is_question(command)
+    where = os.getcwd()
+    paths = (f"{where}/{source.path}" for source in command.sources)
+    is_question = any(mark in path for path in paths for mark in QUESTIONS_OF_BUILD_SYSTEMS)
     named = len(remaining) - len(arguments)
     if is_question and plan_request and plan_request.question_path and not options and named < 2:
         witnesses = (*Driver(compiler, toolchain).witnesses, *own_files())
@@ -100,13 +102,6 @@ def prepare_command(
     if any(word.startswith(("-flto", "-ipo")) for word in build_options.arguments):
         build_options = reading.without_intermediate(build_options, driver.family.flag_list("intermediate"))
     return PreparedCommand(driver, build_options, parse_compiler_command(build_options.arguments), on_cluster)
-
-
-def _is_question(command: Command) -> bool:
-    """Return whether a build system is only checking the compiler; a plain compilation is sufficient."""
-    where = os.getcwd()
-    paths = (f"{where}/{source.path}" for source in command.sources)
-    return any(mark in path for path in paths for mark in QUESTIONS_OF_BUILD_SYSTEMS)
 
 
 def _read(path: str) -> str | None:

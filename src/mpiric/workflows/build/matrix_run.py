@@ -140,7 +140,11 @@ def _environment(run: MatrixRun) -> Iterator[Mapping[str, str]]:
             directories.insert(
                 0, stack.enter_context(library_under_name(library.library, soname, shared_directory))
             )
-            directories.extend(_beside(library.library))
+            elf, origin = read_elf(library.library), str(Path(library.library).resolve().parent)
+            paths = elf.search_path if elf else ()
+            directories.extend(
+                [path.replace("$ORIGIN", origin).replace("${ORIGIN}", origin) for path in paths]
+            )
         preload = preloads(library, run.bound_names, is_bound=bool(run.bound_names))
         if preload:
             paths = (*preload, environ.get("LD_PRELOAD", ""))
@@ -149,13 +153,6 @@ def _environment(run: MatrixRun) -> Iterator[Mapping[str, str]]:
             ":"
         )
         yield environment
-
-
-def _beside(library: str) -> list[str]:
-    """Return the directories of a library's dependencies; a link to it elsewhere changes $ORIGIN."""
-    elf, origin = read_elf(library), str(Path(library).resolve().parent)
-    paths = elf.search_path if elf else ()
-    return [path.replace("$ORIGIN", origin).replace("${ORIGIN}", origin) for path in paths]
 
 
 def last_line(text: str) -> str:

@@ -72,7 +72,15 @@ def verify(
         )
     servers = servers or (None,)
     networks = networks_of(request.interfaces) if family else networks_of(())
-    cpus = ["", *(cpu for cpu in _emulated(inspection.machine) if not request.cpus or cpu in request.cpus)]
+    models: Sequence[str] = packaged_table("build/data/cpu/emulated")[inspection.machine]
+    cpus = [
+        "",
+        *(
+            cpu
+            for cpu in (list(models) if shutil.which(f"qemu-{inspection.machine}") else [])
+            if not request.cpus or cpu in request.cpus
+        ),
+    ]
     native = MatrixRun(request, toolchain, servers[0], networks[0], "", bound_names=bound_names)
     expected, usual_s = learn_reference(native)
     native = replace(native, usual_s=usual_s)
@@ -95,8 +103,3 @@ def _names_bound_by_rpath(path: str, host: Host) -> frozenset[str]:
     """Return the MPI libraries of an executable whose paths its RPATH determines."""
     files = (path, *libraries_needed_by(host, path))
     return mpi_names(host, files) if nailed_to(host, files) else frozenset()
-
-
-def _emulated(machine: str) -> list[str]:
-    models: Sequence[str] = packaged_table("build/data/cpu/emulated")[machine]
-    return list(models) if shutil.which(f"qemu-{machine}") else []

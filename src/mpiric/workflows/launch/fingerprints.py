@@ -17,7 +17,18 @@ _INTERPRETERS = ("python", "bash", "sh", "dash", "zsh", "perl", "julia", "Rscrip
 
 def fingerprint(job: Job, machine: Machine, mpi: MpiLibrary, host: Host) -> Fingerprint:
     """Return the three parts; all values are text."""
-    return Fingerprint(_machine(machine), of_mpi(mpi), _program(job, host))
+    return Fingerprint(
+        {
+            "cpu": machine.cpu.target,
+            "cores": str(len(machine.usable_cores)),
+            "hardware_threads": str(machine.usable_cpu_count),
+            "numa_nodes": str(len(machine.topology.numa_nodes)),
+            "memory_gib": str(round(machine.memory.total_bytes / (1 << 30))),
+            "networks": " ".join(sorted(nic.name for nic in machine.networks)),
+        },
+        of_mpi(mpi),
+        _program(job, host),
+    )
 
 
 def job_identity(job: Job) -> str:
@@ -40,17 +51,6 @@ def program_name(job: Job) -> str:
         script = next((word for word in argv[1:] if not word.startswith("-")), "")
         return PurePosixPath(script).name or name
     return name
-
-
-def _machine(machine: Machine) -> Mapping[str, str]:
-    return {
-        "cpu": machine.cpu.target,
-        "cores": str(len(machine.usable_cores)),
-        "hardware_threads": str(machine.usable_cpu_count),
-        "numa_nodes": str(len(machine.topology.numa_nodes)),
-        "memory_gib": str(round(machine.memory.total_bytes / (1 << 30))),
-        "networks": " ".join(sorted(nic.name for nic in machine.networks)),
-    }
 
 
 def of_mpi(mpi: MpiLibrary) -> Mapping[str, str]:

@@ -269,15 +269,10 @@ def program_path(job: Job, host: Host) -> str:
         return ""
     name = launchers.without_wrappers(job.program)[0]
     if any(option.meaning is Meaning.PROGRAM_FILE for option in job.segments[0].options):
-        name = _first_listed(name, job, host)
+        text = host.read_text(name if name.startswith("/") else f"{job.working_directory}/{name}")
+        lines = (line.split() for line in (text or "").splitlines() if not line.lstrip().startswith("#"))
+        name = next((fields[1] for fields in lines if len(fields) > 1), name)
     return located(name, job.working_directory, host)
-
-
-def _first_listed(name: str, job: Job, host: Host) -> str:
-    """Return the first program of ``srun --multi-prog FILE``, whose lines are ``RANKS PROGRAM ARGUMENTS``."""
-    text = host.read_text(name if name.startswith("/") else f"{job.working_directory}/{name}")
-    lines = (line.split() for line in (text or "").splitlines() if not line.lstrip().startswith("#"))
-    return next((fields[1] for fields in lines if len(fields) > 1), name)
 
 
 def dialect_of(word: str, host: Host) -> str | None:

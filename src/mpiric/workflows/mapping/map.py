@@ -65,6 +65,7 @@ def map_ranks(request: MapRequest, host: Host) -> Mapped:
     if len(slots) != graph.size or slots.min() < 0 or slots.max() >= tree.slots:
         raise AssertionError("the engine's order is not a valid order")
     loads = np.bincount(slots, weights=graph.rank_weights, minlength=tree.slots)
+    current = answer.proposals.get("given", 0.0)
     return Mapped(
         slots=slots,
         slots_before=slots_before,
@@ -72,18 +73,12 @@ def map_ranks(request: MapRequest, host: Host) -> Mapped:
         before=before,
         goal=request.objective,
         algorithm=answer.algorithm,
-        proposals=_shares(answer.proposals),
+        proposals={name: value / current if current else 1.0 for name, value in answer.proposals.items()},
         seconds=answer.seconds,
         heaviest_slot=int(loads.max()),
         capacity=capacity,
         costs_source=request.machine.costs_source,
     )
-
-
-def _shares(proposals: dict[str, float]) -> dict[str, float]:
-    """Return the objective of each algorithm, relative to the current order."""
-    current = proposals.get("given", 0.0)
-    return {name: value / current if current else 1.0 for name, value in proposals.items()}
 
 
 def order_cost(request: MapRequest, slots: Numbers) -> OrderCost:

@@ -60,12 +60,16 @@ def traffic_of(record: Record, name: str) -> RecordedTraffic:
             f"{name} has no traffic between ranks that an order could change",
             hint="traffic that is symmetric over all ranks costs the same in every order",
         )
+    moved = [
+        sum(use.bytes_read + use.bytes_written for use in rank.files if use.interface != "stream")
+        for rank in record.ranks
+    ]
     return RecordedTraffic(
         graph=graph,
         nodes=names,
         slots=tuple(sum(node == number for node in node_of.values()) for number in range(len(names))),
         slots_before=slots_before,
-        io_bytes=_io_bytes(record),
+        io_bytes=np.array(moved, dtype=np.float64),
         run=RecordedRun(
             wall_s=max(rank.wall_s for rank in record.ranks),
             exchange_s=_exchange_s(record),
@@ -73,14 +77,6 @@ def traffic_of(record: Record, name: str) -> RecordedTraffic:
             collectives=collectives.models,
         ),
     )
-
-
-def _io_bytes(record: Record) -> Weights:
-    moved = [
-        sum(use.bytes_read + use.bytes_written for use in rank.files if use.interface != "stream")
-        for rank in record.ranks
-    ]
-    return np.array(moved, dtype=np.float64)
 
 
 def _graph(ranks: int, exact: Sequence[Message], collectives: CollectiveTraffic) -> RankGraph:

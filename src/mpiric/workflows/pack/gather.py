@@ -131,10 +131,18 @@ def gather(entry: PackEntry, job: Job, recipe: PackedRecipe, more: Sequence[Path
         runtimes=runtimes.by_mpi,
     )
     of_python = python.left_out if python else ()
+    arguments = (word for segment in job.segments for word in segment.program[len(entry.command) :])
+    paths = (word if word.startswith("/") else f"{job.working_directory}/{word}" for word in arguments)
     return replace(
         pack,
         contents=(*contents, *runtimes.contents),
-        left_out=(*left_out, *of_python, *recipe.left_out, *runtimes.left_out, *_inputs(entry, job, host)),
+        left_out=(
+            *left_out,
+            *of_python,
+            *recipe.left_out,
+            *runtimes.left_out,
+            *tuple(LeftOut(path, _INPUT) for path in dict.fromkeys(paths) if host.is_file(path)),
+        ),
         start=replace(start, preload=tuple(filter(None, start.preload))),
     )
 
@@ -147,12 +155,6 @@ def _contents_of_option(more: Sequence[Path], working_directory: str) -> tuple[C
         if not is_file(path) and not is_directory(path):
             raise MpiricError(f"{path} is not a regular file", hint="--with takes a file or a directory")
     return tuple(chain.from_iterable(tree_contents(path, ContentKind.GIVEN) for path in paths))
-
-
-def _inputs(entry: PackEntry, job: Job, host: Host) -> tuple[LeftOut, ...]:
-    arguments = (word for segment in job.segments for word in segment.program[len(entry.command) :])
-    paths = (word if word.startswith("/") else f"{job.working_directory}/{word}" for word in arguments)
-    return tuple(LeftOut(path, _INPUT) for path in dict.fromkeys(paths) if host.is_file(path))
 
 
 def _mpi_names(files: Sequence[str], host: Host) -> tuple[str, ...]:

@@ -91,12 +91,6 @@ class ArrayRound:
         ]
         write_text(self.path / "plan.json", json.dumps(document))
 
-    def redistribute(self, count: int) -> None:
-        """Redistribute the runs over ``count`` blocks, if it has more."""
-        if count < self.size:
-            runs = [run for element in range(self.size) for run in self.block(element)]
-            self.plan(deal(runs, count) if runs else [()] * count)
-
     def block(self, element: int) -> tuple[Run, ...]:
         """Return the runs of one element."""
         return tuple(
@@ -198,7 +192,9 @@ def _submit_array(
     directory, number = array_round.submission, array_round.number
     mark, count = f"{name_of(directory)}-{number}", min(array_round.size, max(1, scheduler.array_limit(host)))
     while True:
-        array_round.redistribute(count)
+        if count < array_round.size:
+            runs = [run for element in range(array_round.size) for run in array_round.block(element)]
+            array_round.plan(deal(runs, count) if runs else [()] * count)
         array_round.path.mkdir(parents=True, exist_ok=True)  # directory for the logs of its elements
         settings = array_settings(directory, mark, number, count, spread.at_once)
         try:

@@ -204,12 +204,11 @@ class Follower:
         """Return the status, with some patience: over NFS a new file may become visible late."""
         for _ in _moments(_LATE_S, self.reporting.patience):
             status = self.status()
-            if status is not None or not self._ended_by_itself():
+            if status is not None or not any(
+                state.end in (End.COMPLETED, End.FAILED) for state in self.ended.values()
+            ):
                 return status
         return None
-
-    def _ended_by_itself(self) -> bool:
-        return any(state.end in (End.COMPLETED, End.FAILED) for state in self.ended.values())
 
     def measured_bytes(self) -> int:
         """Return the size of the files of all trials and points."""

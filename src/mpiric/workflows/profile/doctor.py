@@ -23,7 +23,6 @@ from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import Finding, MpiricError, after_run
 from mpiric.model.machine import parse_pu_list
 from mpiric.model.profile import SHORT_S, Advice
-from mpiric.model.record import RankRecord
 from mpiric.model.situation import Allowed, RankSeen, Situation
 from mpiric.profile.advise import rules
 from mpiric.profile.cells import fact
@@ -270,29 +269,27 @@ def _with_recorded_ranks(situation: Situation, profiled: Profiled, host: Host) -
     if profiled.record is None or not profiled.record.ranks:
         return situation
     libraries = libraries_of_program(profiled.prepared.parsed, host)
-    ranks = tuple(_observed_rank(rank, libraries) for rank in profiled.record.ranks)
+    ranks = tuple(
+        RankSeen(
+            rank=rank.rank,
+            program=rank.facts.get("executable", ""),
+            cpus_allowed=parse_pu_list(rank.facts.get("affinity", "")),
+            threads=fact(rank, "threads"),
+            user_s=fact(rank, "time.user_us") / 1e6,
+            system_s=fact(rank, "time.system_us") / 1e6,
+            minor_faults=fact(rank, "faults.minor"),
+            major_faults=fact(rank, "faults.major"),
+            voluntary_switches=fact(rank, "switches.voluntary"),
+            involuntary_switches=fact(rank, "switches.involuntary"),
+            rss_peak_bytes=fact(rank, "memory.peak_kib") << 10,
+            huge_bytes=fact(rank, "memory.huge_kib") << 10,
+            libraries=libraries,
+        )
+        for rank in profiled.record.ranks
+    )
     wall_s = max(rank.wall_s for rank in profiled.record.ranks)
     wall_s = wall_s if wall_s >= SHORT_S else 0.0  # no rates per second of a very short run
     return replace(situation, observation=replace(situation.observation, ranks=ranks, wall_s=wall_s))
-
-
-def _observed_rank(rank: RankRecord, libraries: tuple[str, ...]) -> RankSeen:
-    """Convert the record of a rank to the form of an observation through /proc."""
-    return RankSeen(
-        rank=rank.rank,
-        program=rank.facts.get("executable", ""),
-        cpus_allowed=parse_pu_list(rank.facts.get("affinity", "")),
-        threads=fact(rank, "threads"),
-        user_s=fact(rank, "time.user_us") / 1e6,
-        system_s=fact(rank, "time.system_us") / 1e6,
-        minor_faults=fact(rank, "faults.minor"),
-        major_faults=fact(rank, "faults.major"),
-        voluntary_switches=fact(rank, "switches.voluntary"),
-        involuntary_switches=fact(rank, "switches.involuntary"),
-        rss_peak_bytes=fact(rank, "memory.peak_kib") << 10,
-        huge_bytes=fact(rank, "memory.huge_kib") << 10,
-        libraries=libraries,
-    )
 
 
 @dataclass(frozen=True)

@@ -25,19 +25,19 @@ _PRIVATE = stat.S_IRWXU
 _MOST_TRIES = 20
 
 
-def open_directory(path: str | os.PathLike[str], at: int | None = None) -> int:
+def open_directory(path: str | os.PathLike[str]) -> int:
     """Open a directory of this user. Raises OSError for a link or another user's directory."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=at)
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     if os.fstat(descriptor).st_uid != os.geteuid():
         os.close(descriptor)
         raise PermissionError(errno.EPERM, "it belongs to another user", str(path))
     return descriptor
 
 
-def open_new(path: str | os.PathLike[str], mode: int = 0o600, at: int | None = None) -> int:
+def open_new(path: str | os.PathLike[str], mode: int = 0o600) -> int:
     """Create a file for writing. Raises FileExistsError if the name exists, also as a link."""
     LOG.debug("create: %s", path)
-    return os.open(path, os.O_WRONLY | _NEW, mode, dir_fd=at)
+    return os.open(path, os.O_WRONLY | _NEW, mode)
 
 
 def open_own(

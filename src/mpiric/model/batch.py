@@ -1,6 +1,5 @@
 """Batch jobs: hosts of an allocation, host lists, states of submitted jobs, lines of a job script."""
 
-from collections.abc import Sequence
 from enum import Enum
 from math import prod
 from re import findall, fullmatch
@@ -195,11 +194,6 @@ def _width(item: str) -> int:
     if max(len(ends[1]), len(ends[2])) > _MOST_DIGITS:
         return _MOST_HOSTS + 1
     return max(1, int(ends[2]) - int(ends[1]) + 1)
-
-
-def folded(hosts: Sequence[str]) -> str:
-    """Return the shortest host list that names these hosts."""
-    return str(NodeSet.fromlist(list(hosts), resolver=RESOLVER_NOGROUP))  # type: ignore[no-untyped-call]
 
 
 def counts_of(text: str) -> tuple[int, ...]:

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mpiric.model.batch import counts_of, folded, hosts_of
+from mpiric.model.batch import counts_of, hosts_of
 from mpiric.model.errors import MpiricError
 
 
@@ -37,6 +37,6 @@ def test_counts_that_cannot_be_read_are_an_error():
 
 
 @given(st.sets(st.integers(1, 2000), min_size=1, max_size=50))
-def test_folding_and_expanding_give_the_hosts_back(numbers):
-    names = [f"n{number}" for number in sorted(numbers)]
-    assert list(hosts_of(folded(names))) == names
+def test_a_list_of_numbers_is_expanded_to_hosts(numbers):
+    listed = ",".join(str(number) for number in sorted(numbers))
+    assert list(hosts_of(f"n[{listed}]")) == [f"n{number}" for number in sorted(numbers)]

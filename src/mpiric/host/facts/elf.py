@@ -19,6 +19,7 @@ _MAGIC = b"\x7fELF"
 _PROCESSORS = {"EM_X86_64": "x86_64", "EM_AARCH64": "aarch64", "EM_386": "i686", "EM_PPC64": "ppc64le"}
 _GLIBC = re.compile(r"GLIBC_(\d+(?:\.\d+)+)")  # not GLIBC_PRIVATE
 _BANNER = re.compile(rb"GNU C Library [^\n]{0,200}? version (\d+)\.(\d+)")
+_LONGEST_TEXT = 1 << 20
 _VERSION_BYTES = 16  # the smallest entry of a version table
 _INDEX = 0x7FFF  # mask of a version index; the bit above marks a hidden symbol
 _GLOBAL_OR_WEAK = (1, 2)  # bindings of symbols
@@ -205,7 +206,7 @@ def _symbols(elf: Any) -> Iterator[tuple[str, bool]]:
             yield name.decode(errors="replace"), section != 0
 
 
-def read_embedded_texts(path: str, start: bytes, longest: int = 1 << 20) -> tuple[str, ...]:
+def read_embedded_texts(path: str, start: bytes) -> tuple[str, ...]:
     """Return the NUL-terminated texts of a file that start with ``start``; empty if it is unreadable."""
     try:
         data = open_and_read(path, "library", _LARGEST_LIBRARY_BYTES)
@@ -213,7 +214,7 @@ def read_embedded_texts(path: str, start: bytes, longest: int = 1 << 20) -> tupl
         return ()
     texts, at = [], data.find(b"\0" + start)
     while at >= 0:
-        end = data.find(b"\0", at + 1, at + longest)
+        end = data.find(b"\0", at + 1, at + _LONGEST_TEXT)
         if end < 0:
             break
         texts.append(data[at + 1 : end].decode(errors="replace"))

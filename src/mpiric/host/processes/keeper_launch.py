@@ -69,13 +69,13 @@ def inherited_descriptors() -> list[int]:
     return [number for number in is_open if os.get_inheritable(number)]
 
 
-def _renew_descriptors(stdin: int) -> None:
+def _renew_descriptors() -> None:
     """Reopen inherited files that are only read, for this launch; close all other inherited descriptors.
 
     Otherwise all launches would share the position of an open file. Files open for writing, pipes and
     sockets belong to commands of the shell, not to a repeated launch.
     """
-    source = os.fstat(stdin)
+    source = os.fstat(0)
     for number in inherited_descriptors():
         flags = fcntl.fcntl(number, fcntl.F_GETFL)
         state = os.fstat(number)
@@ -162,7 +162,7 @@ def _become(
         for standard, descriptor in enumerate((files.input, files.output, files.error)):
             os.dup2(descriptor, standard)
         what = "input"
-        _renew_descriptors(0)
+        _renew_descriptors()
         what = "directory"
         os.chdir(directory)
         what = "program"

@@ -13,7 +13,7 @@ from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, writing
 from mpiric.model.json_text import parse_json
 from mpiric.model.quoting import directive, sh_command, sh_word
-from mpiric.schedulers import BatchScheduler, JobRequest, Patience, SubmitSettings, installed_batch_scheduler
+from mpiric.schedulers import BatchScheduler, JobRequest, SubmitSettings, installed_batch_scheduler
 from mpiric.tuning.store import default_store, make_directory
 from mpiric.workflows.fabric.fabric import FabricRequest
 
@@ -38,7 +38,6 @@ def examine_cluster(
     say: Callable[[str], None],
     partition: str = "",
     ranks_per_node: int = 1,
-    patience: Patience | None = None,
 ) -> tuple[NodeType, ...]:
     """Submit a job for each type, follow the jobs, read the results. Ctrl-C cancels all of them."""
     directory = default_store() / f"fabric-{datetime.now(timezone.utc):%Y%m%d-%H%M%S}"
@@ -65,7 +64,7 @@ def examine_cluster(
         }
     problems: dict[str, str] = {}
     try:
-        for job in scheduler.follow(host, list(submitted), patience):
+        for job in scheduler.follow(host, list(submitted)):
             say(f"{submitted[job.job][0] or 'nodes without features'}: job {job.job} is {job.stage.value}")
             if job.is_over and not job.succeeded:
                 problems[job.job] = f"the job ended as {job.state or job.stage.value} {job.reason}".strip()

@@ -118,7 +118,7 @@ def with_order(profile: Profile, record: Path, host: Host) -> Profile:
     if len(profile.nodes) < 2 or profile.world_size > _MOST_ORDERED:
         return profile
     try:
-        return replace(profile, order=order_for_record(record, host, preset="fast").proposal)
+        return replace(profile, order=order_for_record(record, host))
     except MpiricError as error:
         return replace(profile, notes=(*profile.notes, f"no rank order was computed: {error.message}"))
 

@@ -202,7 +202,7 @@ class Follower:
 
     def awaited_status(self) -> int | None:
         """Return the status, with some patience: over NFS a new file may become visible late."""
-        for _ in _moments(_LATE_S, self.reporting.patience):
+        for _ in _late_moments(self.reporting.patience):
             status = self.status()
             if status is not None or not any(
                 state.end in (End.COMPLETED, End.FAILED) for state in self.ended.values()
@@ -221,8 +221,9 @@ class Follower:
             return ""
 
 
-def _moments(seconds: float, patience: Patience) -> Iterator[None]:
-    until = patience.clock() + seconds
+def _late_moments(patience: Patience) -> Iterator[None]:
+    """Yield every half second, until `_LATE_S` have passed."""
+    until = patience.clock() + _LATE_S
     yield
     while patience.clock() < until:
         patience.sleep(0.5)

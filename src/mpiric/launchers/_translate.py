@@ -251,7 +251,7 @@ def _counterpart(
 ) -> Words | None:
     """Return the target's arguments for one meaning of an option.
 
-    Empty if the target does the same without an option; None if there is no counterpart.
+    Empty if the target does the same without an option; None without a counterpart.
     """
     meaning, values = facet
     if meaning is Meaning.ENVIRONMENT and meaning not in target.write:

@@ -126,7 +126,7 @@ def _deadlock(core: list[Standing], evidence: str) -> Finding:
 
 
 def _waits_for_input(readers: list[Standing], long: list[Standing], evidence: str) -> Finding:
-    """Return the finding on ranks that read standard input, and on those that wait for them."""
+    """Return the finding on ranks that read standard input, and on ranks that wait for these."""
     numbers = {rank.rank for rank in readers}
     waiters = [rank for rank in long if rank.waits_for & numbers]
     effect = f", and {_group(waiters)}" if waiters else ""

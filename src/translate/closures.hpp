@@ -25,4 +25,9 @@ class Closures {
     std::size_t used_ = 0;
 };
 
+/// Entrances that lead to `receiver`, a function of C, with the function as its last argument: in `reg`.
+#define MPIRIC_CLOSURES(name, receiver, reg)                                                                 \
+    [[gnu::naked]] void receiver##_entrance() { asm("mov %r10, %" reg "\n jmp " #receiver); }                \
+    Closures name(&receiver##_entrance)
+
 }  // namespace mpiric::translate

@@ -1,5 +1,5 @@
-// The objects that are loaded in the process: exported names that a look-up finds, dependencies of the library
-// underneath, and tools (PMPI) for the types of the program or of that library.
+// The objects that are loaded in the process: exported names that a look-up finds, dependencies of the
+// library underneath, and tools (PMPI) for the types of the program or of that library.
 #pragma once
 
 #include <string>

@@ -138,6 +138,13 @@ template <class Value> class HandleMap {
         bag_.take(handle, before);
         return bag_.put(handle, value);
     }
+    /// Puts a value unless the handle has one; returns the value that it has then, none when memory is short.
+    Value put_new(uint64_t handle, const Value& value) noexcept {
+        const Held held(lock_, true);
+        if (const Value* found = bag_.find(handle))
+            return *found;
+        return bag_.put(handle, value) ? value : Value{};
+    }
     bool get(uint64_t handle, Value& value) noexcept {
         const Held held(lock_, true);
         const Value* found = bag_.find(handle);
@@ -145,10 +152,14 @@ template <class Value> class HandleMap {
             value = *found;
         return found;
     }
-    void erase(uint64_t handle) noexcept {
+    /// Takes the entry out; false when there is none.
+    bool take(uint64_t handle, Value& value) noexcept {
         const Held held(lock_, true);
+        return bag_.take(handle, value);
+    }
+    void erase(uint64_t handle) noexcept {
         Value before;
-        bag_.take(handle, before);
+        take(handle, before);
     }
 
   private:

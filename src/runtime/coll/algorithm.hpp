@@ -98,7 +98,6 @@ struct Arguments {
 enum class ReductionOrder : uint8_t {
     fixed,  ///< the order of reduction follows from size and count alone: equal on every rank and every run
     placement,  ///< it also follows from which ranks share a node
-    none,       ///< nothing is reduced
 };
 
 // In the order of a row of the tables. NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding)
@@ -109,7 +108,7 @@ struct Algorithm {
     bool (*suits)(const Workload&);        ///< pure; null: every workload
     uint64_t (*scratch)(const Workload&);  ///< most bytes it takes from the heap on any rank; null: none
     int (*run)(const Arguments&);  ///< an MPI error code; raises nothing on any communicator of the program
-    ReductionOrder order = ReductionOrder::none;
+    ReductionOrder order = ReductionOrder::fixed;
 };
 
 /// Most bytes of scratch a rank may take for a call.
@@ -143,15 +142,16 @@ consteval std::array<Algorithm, 2 * count> with_other(Collective other,
 
 }  // namespace mpiric::coll
 
-/// Enters algorithms, a braced row of an Algorithm each, into the registry. The alignment is explicit because
-/// the compiler may give arrays a larger one: the section has no gaps.
-#define MPIRIC_ALGORITHMS(...)                                                                               \
-    constinit const auto registered = std::to_array<Algorithm>({__VA_ARGS__});                               \
-    MPIRIC_ENTER(registered)
+/// Enters algorithms, a braced row of an Algorithm each, into the registry.
+#define MPIRIC_ALGORITHMS(...) MPIRIC_ENTER(__COUNTER__, std::to_array<Algorithm>({__VA_ARGS__}))
 /// The same of rows that hold for another collective, too.
 #define MPIRIC_ALGORITHMS_OF_BOTH(other, ...)                                                                \
-    constinit const auto registered = ::mpiric::coll::with_other(other, {__VA_ARGS__});                      \
-    MPIRIC_ENTER(registered)
-#define MPIRIC_ENTER(registered)                                                                             \
-    [[gnu::section("mpiric_algorithms"), gnu::used]] alignas(void*) constinit const auto entries =           \
-        ::mpiric::coll::each_of(registered);
+    MPIRIC_ENTER(__COUNTER__, ::mpiric::coll::with_other(other, {__VA_ARGS__}))
+
+// The number tells the tables of files that are compiled together apart. The alignment is explicit because
+// the compiler may give arrays a larger one: the section has no gaps.
+#define MPIRIC_ENTER(number, ...) MPIRIC_ENTER_AS(number, __VA_ARGS__)
+#define MPIRIC_ENTER_AS(number, ...)                                                                         \
+    constinit const auto registered_##number = __VA_ARGS__;                                                  \
+    [[gnu::section("mpiric_algorithms"), gnu::used]] alignas(void*) constinit const auto entries_##number =  \
+        ::mpiric::coll::each_of(registered_##number);

@@ -24,6 +24,13 @@ struct Block {
 };
 thread_local Block block;
 
+/// Copies elements without gaps; false if elements of the type have gaps.
+bool copied_densely(const Geometry& type, const void* from, void* into, uint64_t bytes) noexcept {
+    if (bytes != 0 && type.dense() && into != from)
+        std::memcpy(into, from, bytes);
+    return bytes == 0 || type.dense();
+}
+
 }  // namespace
 
 Scratch::Scratch(size_t bytes) noexcept : bytes_((bytes + line) / line * line) {
@@ -41,17 +48,6 @@ Scratch::~Scratch() {
     if (own_)
         std::free(data_);
 }
-
-namespace {
-
-/// Copies elements without gaps; false if elements of the type have gaps.
-bool copied_densely(const Geometry& type, const void* from, void* into, uint64_t bytes) noexcept {
-    if (bytes != 0 && type.dense() && into != from)
-        std::memcpy(into, from, bytes);
-    return bytes == 0 || type.dense();
-}
-
-}  // namespace
 
 int pack(const Team& team, const void* from, MPI_Count count, MPI_Datatype type, char* into) noexcept {
     const Geometry known = geometry_of(type);

@@ -8,12 +8,9 @@
 #include <numeric>
 
 namespace mpiric::coll {
-namespace {
 
 using world::handles;
 using world::library;
-
-}  // namespace
 
 /// Data that each rank sends to all others when a team is made.
 struct Team::Introduction {
@@ -133,7 +130,5 @@ Team* Team::make(MPI_Comm comm, NodeSplit split, Seat seat) noexcept {
     team->leaders_ = {team->leader_ranks_.data(), nodes, team->local_.rank == 0 ? team->node() : -1};
     return team.release();
 }
-
-void Team::free(Team* team) noexcept { delete team; }
 
 }  // namespace mpiric::coll

@@ -33,9 +33,6 @@ class Team {
     /// this rank's.
     static Team* make(MPI_Comm comm, NodeSplit split = split_by_memory, Seat seat = {}) noexcept;
 
-    /// A team of this rank alone; leaves `comm` to its owner.
-    static void free(Team* team) noexcept;
-
     MPI_Comm comm() const noexcept { return comm_; }
     int rank() const noexcept { return everyone_.rank; }
     int size() const noexcept { return everyone_.size; }

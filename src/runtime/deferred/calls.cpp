@@ -57,7 +57,7 @@ ssize_t d_write(int descriptor, const void* from, size_t bytes) {
     if (descriptor == STDOUT_FILENO && gathers_stdout())
         return write_stdout_later(from, bytes);
     write_out_before_telling(descriptor);
-    return libc<ssize_t (*)(int, const void*, size_t)>(Posix::write)(descriptor, from, bytes);
+    return write_now(descriptor, from, bytes);
 }
 
 ssize_t d_writev(int descriptor, const iovec* parts, int count) {

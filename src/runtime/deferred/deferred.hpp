@@ -84,6 +84,10 @@ template <class Pointer> Pointer libc(Posix which) noexcept {
     return reinterpret_cast<Pointer>(libc_posix(static_cast<uint32_t>(which)));
 }
 
+inline ssize_t write_now(int descriptor, const void* from, size_t bytes) noexcept {
+    return libc<ssize_t (*)(int, const void*, size_t)>(Posix::write)(descriptor, from, bytes);
+}
+
 /// How long a thread waits for another that is writing out what is held.
 enum class Patience : uint8_t { always, briefly };
 

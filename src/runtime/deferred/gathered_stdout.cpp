@@ -208,15 +208,12 @@ void set_stdout_mode(int mode, size_t bytes) noexcept {
 }
 
 ssize_t write_stdout_later(const void* from, size_t bytes) noexcept {
-    const auto straight = [&] {
-        return libc<ssize_t (*)(int, const void*, size_t)>(Posix::write)(STDOUT_FILENO, from, bytes);
-    };
     const StreamLock stream;
     if (!stream.taken())
-        return straight();
+        return write_now(STDOUT_FILENO, from, bytes);
     const Holding holding;
     if (!holding.taken())
-        return straight();
+        return write_now(STDOUT_FILENO, from, bytes);
     if (gathered.error) {
         errno = gathered.error;
         gathered.error = 0;
@@ -228,7 +225,7 @@ ssize_t write_stdout_later(const void* from, size_t bytes) noexcept {
         return -1;
     write_out_stream(due);
     if (bytes > gathered.capacity / 2)
-        return straight();
+        return write_now(STDOUT_FILENO, from, bytes);
     std::memcpy(gathered.beside + gathered.beside_bytes, from, bytes);
     gathered.beside_bytes += bytes;
     state.held_bytes.fetch_add(bytes, std::memory_order_relaxed);

@@ -68,10 +68,9 @@ void delete_buffer(char* buffer, size_t bytes) noexcept {
 }
 
 size_t write_fully(int descriptor, const char* from, size_t bytes) noexcept {
-    const auto write = libc<ssize_t (*)(int, const void*, size_t)>(Posix::write);
     size_t done = 0;
     while (done < bytes) {
-        const ssize_t put = write(descriptor, from + done, bytes - done);
+        const ssize_t put = write_now(descriptor, from + done, bytes - done);
         if (put > 0) {
             done += size_t(put);
         } else if (put < 0 && errno == EAGAIN) {

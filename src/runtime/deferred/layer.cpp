@@ -149,19 +149,16 @@ void before_mpi(symbols::Function function) noexcept {
 }
 
 }  // namespace
-}  // namespace mpiric::deferred
-
-namespace mpiric {
 
 extern constinit const Layer layer_deferred_output;
 constinit const Layer layer_deferred_output{
     .name = "deferred output",
-    .enabled = deferred::wanted,
-    .interest = deferred::interest,
-    .before = deferred::before_mpi,
-    .posix_interest = deferred::posix_interest,
-    .before_posix = deferred::before_call,
-    .on_init = deferred::begin,
+    .enabled = wanted,
+    .interest = interest,
+    .before = before_mpi,
+    .posix_interest = posix_interest,
+    .before_posix = before_call,
+    .on_init = begin,
 };
 
-}  // namespace mpiric
+}  // namespace mpiric::deferred

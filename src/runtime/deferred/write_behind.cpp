@@ -179,22 +179,19 @@ bool may_hold(int number) noexcept {
 }
 
 ssize_t write_behind(int number, const void* from, size_t bytes) noexcept {
-    const auto straight = [&] {
-        return libc<ssize_t (*)(int, const void*, size_t)>(Posix::write)(number, from, bytes);
-    };
     const Holding holding;
     if (!holding.taken() || bytes == 0)
-        return straight();
+        return write_now(number, from, bytes);
     Descriptor& entry = state.descriptors[number];
     const bool small = bytes <= state.capacity / large_part;
     if ((entry.failed || !small || entry.bytes + bytes > state.capacity) && !write_out(number, entry))
         return -1;
     if (entry.bytes == 0 && (stdio_writes(entry) || (small && !is_the_same(number, entry)))) {
         release(entry);
-        return straight();
+        return write_now(number, from, bytes);
     }
     if (!small || !entry.may_hold || (!entry.held && !(entry.held = new_buffer(state.capacity))))
-        return straight();
+        return write_now(number, from, bytes);
     if (entry.stream && entry.bytes == 0)
         ++state.streams_held;
     std::memcpy(entry.held + entry.bytes, from, bytes);

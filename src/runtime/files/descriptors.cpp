@@ -49,17 +49,9 @@ uint64_t asked_for(int flags) noexcept {
            bit(O_NOATIME, 256);
 }
 
-class Locked {
-  public:
-    Locked() noexcept : held_(runtime.recorder.lock(), true) {}
-
-  private:
-    Held held_;
-};
-
 /// Changes, under the lock, the row of a descriptor, if it has one.
 template <class Change> void change_row(int descriptor, Change&& change) noexcept {
-    const Locked locked;
+    const Held held(runtime.recorder.lock(), true);
     if (profile::File* row = row_of(descriptor))
         change(*row);
 }
@@ -88,7 +80,7 @@ void Trail::count(profile::File& row, const Located& access) noexcept {
 }
 
 void descriptor_opened(int descriptor, const char* path, int flags, uint64_t took) noexcept {
-    const Locked locked;
+    const Held held(runtime.recorder.lock(), true);
     profile::File* row = runtime.recorder.file(path, posix, 1);
     if (row) {
         ++row->opens;
@@ -106,7 +98,7 @@ void descriptor_opened(int descriptor, const char* path, int flags, uint64_t too
 }
 
 void descriptor_closed(int descriptor, uint64_t ticks) noexcept {
-    const Locked locked;
+    const Held held(runtime.recorder.lock(), true);
     if (descriptor < 0 || descriptor >= descriptor_count)
         return;
     if (profile::File* row = state.descriptors[descriptor].row) {
@@ -173,7 +165,7 @@ void descriptor_flushed(int descriptor, uint64_t ticks) noexcept {
 }
 
 void descriptor_asked(int descriptor, uint64_t ticks) noexcept {
-    const Locked locked;
+    const Held held(runtime.recorder.lock(), true);
     if (descriptor < 0 || descriptor >= descriptor_count || !state.descriptors[descriptor].row)
         return;
     profile::File& row = *state.descriptors[descriptor].row;
@@ -182,7 +174,7 @@ void descriptor_asked(int descriptor, uint64_t ticks) noexcept {
 }
 
 void path_asked(uint64_t ticks) noexcept {
-    const Locked locked;
+    const Held held(runtime.recorder.lock(), true);
     if (profile::File* row = runtime.recorder.file("(paths)", posix, 1)) {
         ++row->metadata;
         row->metadata_ticks += ticks;

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <fcntl.h>
 #include <processor.hpp>
 #include <unistd.h>
 

@@ -1,13 +1,16 @@
 #include "symbols/layer.hpp"
 
-namespace mpiric {
-
-#define MPIRIC_LAYER(name) extern const Layer layer_##name;
+#define MPIRIC_LAYER(folder, name)                                                                           \
+    namespace mpiric::folder {                                                                               \
+    extern const Layer layer_##name;                                                                         \
+    }
 #include <layers/order.inc>
 #undef MPIRIC_LAYER
 
+namespace mpiric {
+
 const Layer* const all[] = {
-#define MPIRIC_LAYER(name) &layer_##name,
+#define MPIRIC_LAYER(folder, name) &folder::layer_##name,
 #include <layers/order.inc>
 #undef MPIRIC_LAYER
 };

@@ -68,10 +68,6 @@ void insert_hints(symbols::Function, symbols::NextFunction& following) noexcept 
 
 }  // namespace
 
-}  // namespace mpiric::layouts
-
-namespace mpiric {
-
 extern constinit const Layer layer_file_hints;
 constinit const Layer layer_file_hints{
     .name = "file hints",
@@ -80,21 +76,20 @@ constinit const Layer layer_file_hints{
         [](symbols::Function function) noexcept {
             return function == symbols::Function::MPI_File_open ? Interest::replace : Interest::none;
         },
-    .replace = layouts::insert_hints,
+    .replace = insert_hints,
 };
 
 extern constinit const Layer layer_file_layouts;
 constinit const Layer layer_file_layouts{
     .name = "file layouts",
     .enabled = [](const Options& options) noexcept { return *options.file_layouts != '\0'; },
-    .posix_interest =
-        [](Posix) noexcept { return layouts::state.lays_out ? Interest::watch : Interest::none; },
+    .posix_interest = [](Posix) noexcept { return state.lays_out ? Interest::watch : Interest::none; },
     .on_init =
         [](ProgramWorld&) noexcept {
-            layouts::state.lays_out = true;
+            state.lays_out = true;
             symbols::interest_changed();
         },
-    .on_finalize = [](const ProgramWorld&) noexcept { layouts::state.lays_out = false; },
+    .on_finalize = [](const ProgramWorld&) noexcept { state.lays_out = false; },
 };
 
 // At work whenever its name is called, with MPI or before.
@@ -103,7 +98,7 @@ constinit const Layer layer_hdf5{
     .name = "HDF5",
     .enabled = [](const Options&) noexcept { return false; },
     .exported = "H5Fcreate",
-    .shows = layouts::arranges_hdf5,
+    .shows = arranges_hdf5,
 };
 
-}  // namespace mpiric
+}  // namespace mpiric::layouts

@@ -38,26 +38,6 @@ bool read_communicator(std::string_view text, Mark& mark) noexcept {
            read_number(birth, mark.birth);
 }
 
-}  // namespace
-
-bool read_mark(std::string_view text, Mark& mark) noexcept {
-    mark = {};
-    std::string_view numbers, last, communicator;
-    if (!cut_last(text, ":", numbers) || !cut_last(numbers, ",", last) || !read_number(numbers, mark.first) ||
-        !read_number(last, mark.last) || mark.first < 1 || mark.last <= mark.first)
-        return false;
-    // The function has no @, a file may.
-    const size_t at = text.find('@');
-    if (at == std::string_view::npos || at == 0)
-        return false;
-    mark.function = text.substr(0, at);
-    text = text.substr(at + 1);
-    return cut_last(text, "@", communicator) && read_place(text, mark) &&
-           read_communicator(communicator, mark);
-}
-
-namespace {
-
 uint64_t spread(uint64_t key) noexcept { return key * 0x9E3779B97F4A7C15ull; }
 
 /// Copies a text into a field whose rest is zero already.
@@ -89,6 +69,22 @@ void add(Result& row, uint64_t digest, const void* data, size_t bytes, Element e
 }
 
 }  // namespace
+
+bool read_mark(std::string_view text, Mark& mark) noexcept {
+    mark = {};
+    std::string_view numbers, last, communicator;
+    if (!cut_last(text, ":", numbers) || !cut_last(numbers, ",", last) || !read_number(numbers, mark.first) ||
+        !read_number(last, mark.last) || mark.first < 1 || mark.last <= mark.first)
+        return false;
+    // The function has no @, a file may.
+    const size_t at = text.find('@');
+    if (at == std::string_view::npos || at == 0)
+        return false;
+    mark.function = text.substr(0, at);
+    text = text.substr(at + 1);
+    return cut_last(text, "@", communicator) && read_place(text, mark) &&
+           read_communicator(communicator, mark);
+}
 
 bool Marks::open(const Arming& arming, const char*& reason) noexcept {
     constexpr uint64_t tables = sizeof(MarkCommunicator) * communicator_count +

@@ -104,22 +104,18 @@ void reorder_group(MPI_Group& group) noexcept {
     }
 }
 
-}  // namespace mpiric::order
-
-namespace mpiric {
-
 extern constinit const Layer layer_rank_order;
 constinit const Layer layer_rank_order{
     .name = "rank order",
     .enabled = [](const Options& options) noexcept { return *options.rank_order || *options.honour_reorder; },
     .interest =
         [](symbols::Function function) noexcept {
-            const symbols::NextFunction ours = order::before_library(function);
+            const symbols::NextFunction ours = before_library(function);
             return ours.next || ours.library ? Interest::replace : Interest::none;
         },
-    .replace = order::insert_before,
-    .on_library = order::insert_before_own_calls,
-    .on_init = order::reorder_world,
+    .replace = insert_before,
+    .on_library = insert_before_own_calls,
+    .on_init = reorder_world,
 };
 
-}  // namespace mpiric
+}  // namespace mpiric::order

@@ -53,36 +53,6 @@ std::string take_slots(std::string_view text, int32_t size, std::vector<int32_t>
     return "";
 }
 
-}  // namespace
-
-SlotOrder read_order(const char* path, int32_t size) noexcept {
-    SlotOrder order;
-    try {
-        std::string text;
-        order.problem = std::string(path) + ": ";
-        if (!read_file(path, text)) {
-            order.problem += std::strerror(errno);
-            return order;
-        }
-        const std::string problem = take_slots(text, size, order.slots);
-        order.problem = problem.empty() ? "" : order.problem + problem;
-    } catch (const std::exception&) {
-        order.problem.assign("no memory");  // short enough to need none
-    }
-    if (!order.is_valid())
-        order.slots.clear();
-    return order;
-}
-
-std::vector<int32_t> ranks_by_slot(std::span<const int32_t> slots) {
-    std::vector<int32_t> ranks(slots.size());
-    for (size_t rank = 0; rank < slots.size(); ++rank)
-        ranks[size_t(slots[rank])] = int32_t(rank);
-    return ranks;
-}
-
-namespace {
-
 /// A directory of our own, removed at the end with the two files in it.
 class Directory {
   public:
@@ -202,9 +172,35 @@ std::string run(const char* engine, const Directory& directory) {
 
 }  // namespace
 
-Placed place(const char* engine, std::vector<Arc> arcs, const std::vector<int32_t>& node_of_slot,
-             const std::vector<int32_t>& given) noexcept {
-    Placed placed;
+SlotOrder read_order(const char* path, int32_t size) noexcept {
+    SlotOrder order;
+    try {
+        std::string text;
+        order.problem = std::string(path) + ": ";
+        if (!read_file(path, text)) {
+            order.problem += std::strerror(errno);
+            return order;
+        }
+        const std::string problem = take_slots(text, size, order.slots);
+        order.problem = problem.empty() ? "" : order.problem + problem;
+    } catch (const std::exception&) {
+        order.problem.assign("no memory");  // short enough to need none
+    }
+    if (!order.is_valid())
+        order.slots.clear();
+    return order;
+}
+
+std::vector<int32_t> ranks_by_slot(std::span<const int32_t> slots) {
+    std::vector<int32_t> ranks(slots.size());
+    for (size_t rank = 0; rank < slots.size(); ++rank)
+        ranks[size_t(slots[rank])] = int32_t(rank);
+    return ranks;
+}
+
+SlotOrder place(const char* engine, std::vector<Arc> arcs, const std::vector<int32_t>& node_of_slot,
+                const std::vector<int32_t>& given) noexcept {
+    SlotOrder placed;
     try {
         const Directory directory;
         const std::string text = problem_of(symmetric(std::move(arcs)), node_of_slot, given);
@@ -213,11 +209,8 @@ Placed place(const char* engine, std::vector<Arc> arcs, const std::vector<int32_
             return placed;
         }
         placed.problem = run(engine, directory);
-        if (!placed.problem.empty())
-            return placed;
-        SlotOrder found = read_order(directory.order().c_str(), int32_t(given.size()));
-        placed.slots = std::move(found.slots);
-        placed.problem = std::move(found.problem);
+        if (placed.is_valid())
+            placed = read_order(directory.order().c_str(), int32_t(given.size()));
     } catch (const std::exception&) {
         placed.problem.assign("no memory");
     }

@@ -31,14 +31,10 @@ struct Arc {
     int64_t weight;
 };
 
-struct Placed {
-    std::vector<int32_t> slots;  ///< slot of each vertex
-    std::string problem;         ///< why there are none
-};
-
-/// Has the program at `engine` place as many vertices as there are slots; the slots of a node are
-/// consecutive, and `given` is the current slot of each vertex. Traffic inside nodes costs a tenth.
-Placed place(const char* engine, std::vector<Arc> arcs, const std::vector<int32_t>& node_of_slot,
-             const std::vector<int32_t>& given) noexcept;
+/// The slot of each vertex: has the program at `engine` place as many vertices as there are slots; the slots
+/// of a node are consecutive, and `given` is the current slot of each vertex. Traffic inside nodes costs a
+/// tenth.
+SlotOrder place(const char* engine, std::vector<Arc> arcs, const std::vector<int32_t>& node_of_slot,
+                const std::vector<int32_t>& given) noexcept;
 
 }  // namespace mpiric::order

@@ -5,6 +5,7 @@
 #include "base/say.hpp"
 #include "order/order.hpp"
 #include "profile/context.hpp"
+#include "world/agreement.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -27,48 +28,25 @@ struct Reordered {
 /// Part of a topology that a rank knows: exchanges between ranks of the old communicator.
 using Arcs = std::vector<Arc>;
 
-/// All arcs between ranks on rank 0, by messages on a communicator of ours.
-Arcs gathered(const Arcs& own, MPI_Comm comm, int rank, int size) {
-    int64_t count = int64_t(own.size());
-    std::vector<int64_t> counts(static_cast<size_t>(size));
-    library.Allgather(&count, 8, handles.byte, counts.data(), 8, handles.byte, comm);
-    const auto send = [&](const Arcs& arcs) {
-        library.Send(arcs.data(), int(arcs.size() * sizeof(Arc)), handles.byte, 0, tag, comm);
-    };
-    if (rank != 0) {
-        if (!own.empty())
-            send(own);
-        return {};
-    }
-    Arcs all = own;
-    for (int from = 1; from < size; ++from) {
+/// All arcs between ranks, on rank 0.
+Arcs gathered(const Arcs& own, const world::ShadowComm& comm) {
+    Arcs all;
+    std::vector<std::string> of_ranks;
+    world::gather(comm, {reinterpret_cast<const char*>(own.data()), own.size() * sizeof(Arc)}, of_ranks);
+    for (const std::string& part : of_ranks) {
         const size_t before = all.size();
-        all.resize(before + size_t(counts[size_t(from)]));
-        if (all.size() > before)
-            library.Recv(&all[before], int((all.size() - before) * sizeof(Arc)), handles.byte, from, tag,
-                         comm, MPI_STATUS_IGNORE);
+        all.resize(before + part.size() / sizeof(Arc));
+        part.copy(reinterpret_cast<char*>(all.data() + before), part.size());
     }
-    const auto is_rank = [&](int32_t number) { return number >= 0 && number < size; };
+    const auto is_rank = [&](int32_t number) { return number >= 0 && number < comm.size; };
     std::erase_if(all, [&](const Arc& arc) { return !is_rank(arc.from) || !is_rank(arc.to); });
     for (Arc& arc : all)
         arc.weight = std::max<int64_t>(arc.weight, 1);
     return all;
 }
 
-/// The lowest rank on the node of each rank.
-std::vector<int32_t> leaders(MPI_Comm comm, int rank, int size) {
-    MPI_Comm node{};
-    int32_t leader = rank;
-    library.Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, handles.info_null, &node);
-    library.Bcast(&leader, 4, handles.byte, 0, node);
-    library.Comm_free(&node);
-    std::vector<int32_t> all(static_cast<size_t>(size));
-    library.Allgather(&leader, 4, handles.byte, all.data(), 4, handles.byte, comm);
-    return all;
-}
-
 /// The new rank of each old one as the engine places them; empty where it cannot. On rank 0.
-std::vector<int32_t> new_ranks(const Arcs& arcs, const std::vector<int32_t>& leader_of) {
+std::vector<int32_t> new_ranks(const Arcs& arcs, const std::vector<uint32_t>& leader_of) {
     const size_t size = leader_of.size();
     std::vector<int32_t> launched(size), given(size), nodes(size);  // launched: the rank in each slot
     std::iota(launched.begin(), launched.end(), 0);
@@ -81,8 +59,8 @@ std::vector<int32_t> new_ranks(const Arcs& arcs, const std::vector<int32_t>& lea
             slot == 0 || leader_of[size_t(launched[slot])] != leader_of[size_t(launched[slot - 1])];
         nodes[slot] = slot == 0 ? 0 : nodes[slot - 1] + int32_t(is_first);
     }
-    const Placed placed = place(runtime.options.honour_reorder, arcs, nodes, given);
-    if (!placed.problem.empty()) {
+    const SlotOrder placed = place(runtime.options.honour_reorder, arcs, nodes, given);
+    if (!placed.is_valid()) {
         say_once("a topology keeps the ranks in their order", placed.problem.c_str());
         return {};
     }
@@ -95,19 +73,19 @@ std::vector<int32_t> new_ranks(const Arcs& arcs, const std::vector<int32_t>& lea
 /// The processes of `comm`, one of the library's, with neighbours on one node; collective over it.
 Reordered reordered(MPI_Comm comm, const Arcs& own) {
     Reordered result;
-    int inter = 0, rank = 0, size = 0;
+    int inter = 0;
     if (library.Comm_test_inter(comm, &inter) != MPI_SUCCESS || inter)
         return result;
-    MPI_Comm ours{};
-    library.Comm_rank(comm, &rank);
-    library.Comm_size(comm, &size);
+    world::ShadowComm shadow = world::with_rank(comm);
+    MPI_Comm& ours = shadow.comm;
+    const int rank = shadow.rank, size = shadow.size;
     if (size < 3 || library.Comm_split(comm, 0, rank, &ours) != MPI_SUCCESS)
         return result;
-    const std::vector<int32_t> leader_of = leaders(ours, rank, size);
+    const std::vector<uint32_t> leader_of = world::node_leaders(shadow);
     const bool several_nodes =
-        std::any_of(leader_of.begin(), leader_of.end(), [](int32_t leader) { return leader > 0; });
+        std::any_of(leader_of.begin(), leader_of.end(), [](uint32_t leader) { return leader > 0; });
     if (several_nodes) {
-        const Arcs all = gathered(own, ours, rank, size);
+        const Arcs all = gathered(own, shadow);
         std::vector<int32_t> ranks;
         if (rank == 0)
             ranks = new_ranks(all, leader_of);

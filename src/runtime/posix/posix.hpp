@@ -16,15 +16,13 @@ inline constexpr uint32_t posix_count = static_cast<uint32_t>(Posix::count);
 
 /// Effect of a libc call on output that is held back (spec/posix.toml).
 enum class Effect : uint8_t { none, prints, shows, leaves, forks, closes };
-enum class Watching : bool { unwatched, watched };
 
 struct PosixTraits {
     const char* name;
-    Watching watching;
     Effect effect;
 };
 inline constexpr PosixTraits posix_traits[posix_count] = {
-#define MPIRIC_POSIX(name, watching, effect) {#name, Watching::watching, Effect::effect},
+#define MPIRIC_POSIX(name, watching, effect) {#name, Effect::effect},
 #include "posix/names.inc"
 #undef MPIRIC_POSIX
 };

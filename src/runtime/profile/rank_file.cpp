@@ -132,12 +132,6 @@ void Recorder::fact(const char* key, uint64_t value) noexcept {
     fact(key, text);
 }
 
-bool Recorder::merged(Section kind) const noexcept {
-    if (kind == Section::pace_times)
-        return image_->world_rank == 0;
-    return kind != Section::names && kind < Section::calls;
-}
-
 size_t Recorder::compact_bytes() const noexcept {
     size_t bytes = sizeof(Image);
     for (const SectionEntry& entry : image_->section)
@@ -150,7 +144,10 @@ size_t Recorder::compact(std::byte* to) const noexcept {
     uint64_t offset = sizeof(Image);
     for (uint32_t at = 0; at < section_count; ++at) {
         SectionEntry& entry = head.section[at];
-        if (!merged(Section(at)))
+        // Names are in a merged file once, times of paces only of rank 0, and calls in flight never.
+        const auto kind = Section(at);
+        if (kind == Section::names || kind >= Section::calls ||
+            (kind == Section::pace_times && image_->world_rank != 0))
             entry.used = 0;
         const uint64_t bytes = uint64_t(entry.stride) * entry.used;
         std::memcpy(to + offset, reinterpret_cast<const std::byte*>(image_) + entry.offset, bytes);

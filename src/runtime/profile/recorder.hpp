@@ -247,9 +247,6 @@ class Recorder {
             cell.longest = ticks;
         ++cell.histogram[size_bin(ticks) < time_bins ? size_bin(ticks) : time_bins - 1];
     }
-    /// Whether a section goes into a merged file: names are there once, times of paces only of rank 0, and
-    /// the tables of calls in flight never.
-    bool merged(Section kind) const noexcept;
     Cell* add_local(uint32_t function) noexcept;
     Cell* add_cell(uint64_t key, uint32_t slot) noexcept;
     SectionEntry& section(Section kind) noexcept { return image_->section[static_cast<uint32_t>(kind)]; }

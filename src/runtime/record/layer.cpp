@@ -17,7 +17,7 @@
 #include <string>
 #include <string_view>
 
-namespace mpiric {
+namespace mpiric::record {
 namespace {
 
 struct State {
@@ -113,7 +113,7 @@ void begin(ProgramWorld& world) noexcept {
 /// The call that has initialised MPI is the first one in the record.
 void note_init(const InitCall& call) noexcept {
     if (runtime.recording)
-        record::RecordedCall(uint32_t(call.function), {call.ticks, call.end, 1}, 0, nullptr).note();
+        RecordedCall(uint32_t(call.function), {call.ticks, call.end, 1}, 0, nullptr).note();
 }
 
 /// Before this version MPI_T_init_thread of Open MPI opens every component there is, in 0.2 s.
@@ -221,4 +221,4 @@ constinit const Layer layer_record{
         },
 };
 
-}  // namespace mpiric
+}  // namespace mpiric::record

@@ -13,25 +13,10 @@ namespace mpiric::select {
 
 namespace {
 
-/// Functions that the tuner's functions call.
+/// The functions behind the tuner's.
 constinit symbols::NextFunction untuned[symbols::function_count];
 
 using symbols::Function;
-using world::handles;
-using world::payload;
-
-// The fast path: where the entry says that the library serves a call, it goes on after a look at what this
-// thread has cached, without a call, a lock or a clock.
-
-/// Data that a call moves: elements of a datatype, divided among `shares` ranks where policies use the size
-/// of one rank's part.
-struct Amount {
-    uint64_t elements = 0;
-    MPI_Datatype type{};
-    uint32_t shares = 1;
-    MPI_Op op{};
-    bool unsized = false;  ///< the size is not known to all ranks
-};
 
 template <class Count> constexpr Amount amount(MPI_Datatype type, Count count, MPI_Op op = {}) noexcept {
     return {count > 0 ? uint64_t(count) : 0, type, 1, op};
@@ -43,91 +28,6 @@ template <class Count> uint64_t sum_of(const Count counts[], const CommState& st
     for (int at = 0; counts && at < state.size; ++at)
         sum += counts[at] > 0 ? uint64_t(counts[at]) : 0;
     return sum;
-}
-
-/// Whether a call takes the fast path; counts it. It calls nothing, so that the arguments stay in registers.
-template <Collective collective, class Measure>
-[[gnu::always_inline]] inline bool takes_fast_path(MPI_Comm comm, const Measure& measure) noexcept {
-    if (thread.dispatching)
-        return true;
-    if constexpr (form_of(collective) == Form::blocking) {
-        const CachedCommState& cached = cached_comm_state(comm);
-        if (cached.comm != comm ||
-            cached.generation != world::caches.generation.load(std::memory_order_acquire))
-            return false;
-        if (!cached.state)
-            return true;
-        const Amount moved = measure(*cached.state);
-        const uint64_t bytes = moved.unsized ? 0 : moved.elements * world::cached_size(moved.type);
-        if ((!moved.unsized && bytes == 0) || cached.state->agrees_next)
-            return false;
-        Entry& entry = cached.state->group->blocking.entry(collective, tune::class_of(bytes / moved.shares));
-        if (entry.choice != Choice::library)
-            return false;
-        ++entry.calls;
-        return true;
-    } else {
-        return false;
-    }
-}
-
-/// The entry of a call; null when memory is short.
-Entry* entry_of(Collective collective, CommState& state, MPI_Comm comm, uint64_t bytes) {
-    const uint32_t size_class = tune::class_of(bytes);
-    if (form_of(collective) != Form::blocking)
-        return started_entry(state, collective, size_class);
-    if (state.agrees_next)
-        agree_on_started(state, comm);
-    return &state.group->blocking.entry(collective, size_class);
-}
-
-/// The same with what decides who serves a call: positions of arguments, and what it moves.
-struct TunedAccess : CallAccess {
-    Collective collective;
-    size_t comm, root, request;  ///< 0: there is none
-    Amount (*measure)(const void* const* arguments, const CommState& state);
-};
-
-/// Decides who serves a call that does not take the fast path.
-[[gnu::noinline]] int leave_or_dispatch(const void* const* arguments, bool by_profiling_name,
-                                        const TunedAccess& access) {
-    const auto comm = *static_cast<const MPI_Comm*>(arguments[access.comm]);
-    const auto leave = [&] { return access.next(arguments, by_profiling_name, comm); };
-    const Collective collective = access.collective;
-    CommState* state = comm_state(comm);
-    if (!state)
-        return leave();
-    const Amount moved = access.measure(arguments, *state);
-    const uint64_t all = payload(moved.type, moved.elements), bytes = all / moved.shares;
-    const int root = access.root ? *static_cast<const int*>(arguments[access.root]) : 0;
-    const bool moves_nothing = !moved.unsized && all == 0;
-    const bool is_error = (!moved.unsized && reduces(collective) && moved.op == handles.op_null) ||
-                          root < 0 || root >= state->size;
-    if (moves_nothing || is_error)
-        return leave();
-    Entry* entry = entry_of(collective, *state, comm, bytes);
-    if (!entry)
-        return leave();
-    ++entry->calls;
-    if (entry->choice == Choice::library)
-        return leave();
-    CollectiveCall call{.collective = collective,
-                        .comm = comm,
-                        .bytes = bytes,
-                        .all_bytes = all,
-                        .count = moved.elements,
-                        .type = moved.type,
-                        .op = moved.op,
-                        .root = root,
-                        .request = nullptr,
-                        .commutes = true,
-                        .by_profiling_name = by_profiling_name,
-                        .arguments = arguments,
-                        .access = &access};
-    if (form_of(collective) == Form::blocking)
-        return dispatch(*state, *entry, call);
-    call.request = *static_cast<MPI_Request* const*>(arguments[access.request]);
-    return dispatch_start(*state, *entry, call);
 }
 
 // The parameters of the functions by their fields of coll::Arguments, up to the communicator. Forms that do
@@ -169,13 +69,32 @@ template <Function function, Collective collective, class Fields, class Pointer>
 
 template <Function function, Collective collective, auto... fields, class... Arguments>
 struct Tuned<function, collective, Parameters<fields...>, int (*)(Arguments...)> {
-    template <bool by_profiling_name> static int run(Arguments... arguments) {
+    /// A call for which the entry of its size says `library` goes on there at once, counted, after a look at
+    /// what this thread has cached: without a lock, a clock, or a function that would take its arguments out
+    /// of their registers. Others are dispatched.
+    template <bool by_profiling_name> static int call(Arguments... arguments) {
         const void* const given[] = {static_cast<const void*>(&arguments)...};
-        if (takes_fast_path<collective>(argument<comm_at>(given), [&](const CommState& state) {
-                return measure(given, state);
-            })) [[likely]]
-            return following(by_profiling_name)(arguments...);
-        return take_slow_path<by_profiling_name>(arguments...);
+        if (thread.dispatching)
+            return next_function(by_profiling_name)(arguments...);
+        if constexpr (form_of(collective) == Form::blocking) {
+            const auto comm = argument<comm_at>(given);
+            const CachedCommState& cached = cached_comm_state(comm);
+            if (cached.comm == comm &&
+                cached.generation == world::caches.generation.load(std::memory_order_acquire)) {
+                if (!cached.state)
+                    return next_function(by_profiling_name)(arguments...);
+                const Amount moved = measure(given, *cached.state);
+                const uint64_t bytes = moved.unsized ? 0 : moved.elements * world::cached_size(moved.type);
+                Entry& entry =
+                    cached.state->group->blocking.entry(collective, tune::class_of(bytes / moved.shares));
+                if ((moved.unsized || bytes > 0) && !cached.state->agrees_next &&
+                    entry.choice == Choice::library) [[likely]] {
+                    ++entry.calls;
+                    return next_function(by_profiling_name)(arguments...);
+                }
+            }
+        }
+        return dispatch_call<by_profiling_name>(arguments...);
     }
 
   private:
@@ -213,9 +132,8 @@ struct Tuned<function, collective, Parameters<fields...>, int (*)(Arguments...)>
         }
     }
 
-    static auto following(bool to_library) {
-        const symbols::NextFunction& next = untuned[uint32_t(function)];
-        return reinterpret_cast<int (*)(Arguments...)>(to_library ? next.library : next.next);
+    static auto next_function(bool to_library) {
+        return reinterpret_cast<int (*)(Arguments...)>(untuned[uint32_t(function)].of(to_library));
     }
 
     template <size_t at> static auto on(const void* const* given, MPI_Comm comm) {
@@ -226,20 +144,20 @@ struct Tuned<function, collective, Parameters<fields...>, int (*)(Arguments...)>
     }
     static int next(const void* const* given, bool to_library, MPI_Comm comm) {
         return [&]<size_t... at>(std::index_sequence<at...>) {
-            return following(to_library)(on<at>(given, comm)...);
+            return next_function(to_library)(on<at>(given, comm)...);
         }(std::index_sequence_for<Arguments...>());
     }
     static void fill([[maybe_unused]] const void* const* given, [[maybe_unused]] coll::Arguments& call) {
         ((call.*fields = value<fields>(given)), ...);
     }
 
-    /// Hands the call to leave_or_dispatch(), out of the way of the fast path.
-    template <bool by_profiling_name> [[gnu::noinline]] static int take_slow_path(Arguments... arguments) {
+    /// Out of the way of the calls that are not dispatched.
+    template <bool by_profiling_name> [[gnu::noinline]] static int dispatch_call(Arguments... arguments) {
         constexpr size_t root = position<&A::root>(Parameters<fields...>{});
-        static constexpr TunedAccess access{
-            {next, fill}, collective, comm_at, root < comm_at ? root : 0, sizeof...(Arguments) - 1, measure};
+        static constexpr TunedFunction tuned{
+            collective, comm_at, root < comm_at ? root : 0, sizeof...(Arguments) - 1, measure, next, fill};
         const void* const given[] = {static_cast<const void*>(&arguments)...};
-        return leave_or_dispatch(given, by_profiling_name, access);
+        return dispatch(tuned, given, by_profiling_name);
     }
 };
 
@@ -252,15 +170,14 @@ template <Function function, bool by_profiling_name, class Handle> int give_back
         world::invalidate_caches();
     else if (handle)
         forget_comm_state(*handle);
-    const symbols::NextFunction& following = untuned[uint32_t(function)];
-    return reinterpret_cast<int (*)(Handle*)>(by_profiling_name ? following.library : following.next)(handle);
+    return reinterpret_cast<int (*)(Handle*)>(untuned[uint32_t(function)].of(by_profiling_name))(handle);
 }
 
 // The two names of a function that the header has, with its parameters.
 #define MPIRIC_TUNED_1(MPI_NAME, collective, Fields)                                                         \
     case Function::MPI_NAME: {                                                                               \
         using Functions = Tuned<Function::MPI_NAME, Collective::collective, Fields, decltype(&P##MPI_NAME)>; \
-        return {address(&Functions::run<false>), address(&Functions::run<true>)};                            \
+        return {address(&Functions::call<false>), address(&Functions::call<true>)};                          \
     }
 #define MPIRIC_TUNED_0(MPI_NAME, collective, Fields)
 #define MPIRIC_TUNED(MPI_NAME, collective, Fields)                                                           \

@@ -185,13 +185,13 @@ coll::Team* team_of(CommState& state, MPI_Comm comm) noexcept {
     if (!shadows.team_requested) {
         shadows.team_requested = true;
         if (const world::ShadowComm* shadow = shadow_comm(state, comm))
-            shadows.team = coll::Team::make(shadow->comm, coll::split_by_memory, system::own_seat());
+            shadows.team.reset(coll::Team::make(shadow->comm, coll::split_by_memory, system::own_seat()));
     }
-    return shadows.team;
+    return shadows.team.get();
 }
 
 void free_shadow_comms(ShadowComms& shadows) noexcept {
-    coll::Team::free(shadows.team);
+    shadows.team.reset();
     for (auto& [candidate, shadow] : shadows.switched)
         world::free_shadow_comm(shadow);
     world::free_shadow_comm(shadows.comm);

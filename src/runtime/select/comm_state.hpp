@@ -25,7 +25,7 @@ namespace mpiric::select {
 struct ShadowComms {
     bool refused = false;  ///< some rank has no room for one
     world::ShadowComm comm;
-    coll::Team* team = nullptr;
+    std::unique_ptr<coll::Team> team;
     bool team_requested = false;
     std::unordered_map<uint32_t, world::ShadowComm> switched;  ///< made under the settings of a candidate
 };

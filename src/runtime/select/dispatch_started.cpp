@@ -1,4 +1,4 @@
-// Dispatch of nonblocking and persistent collectives to an algorithm of the library.
+// Learning about nonblocking and persistent collectives, which algorithms of the library serve.
 //
 // Starting one may wait for no other rank, so no communicator is made and nothing agreed on there: calls are
 // counted, and their times from start to completion added up. The ranks agree in the next blocking collective
@@ -6,10 +6,7 @@
 #include "select/dispatch.hpp"
 #include "select/tuner.hpp"
 #include "symbols/switchboard.hpp"
-#include "world/datatypes.hpp"
 #include "world/requests.hpp"
-
-#include <new>
 
 namespace mpiric::select {
 namespace {
@@ -53,26 +50,6 @@ void time_request(MPI_Request request, Exploration& exploration, uint64_t begin_
         ++world::requests.watched.count;
 }
 
-int explore_started(CommState& state, Entry& entry, Exploration& exploration, const CollectiveCall& call) {
-    if (exploration.block.full)
-        return call.pass_on();
-    const tune::Step step = exploration.learner->next();
-    const uint32_t candidate = exploration.candidates[step.candidate];
-    if (!step.measured)
-        return run(state, call, candidate);
-    note_measured(exploration, call.bytes, is_composed(call));
-    const uint64_t begin = now_ns();
-    const int code = run(state, call, candidate);
-    if (code == MPI_SUCCESS)
-        time_request(*call.request, exploration, begin, form_of(call.collective) == Form::persistent);
-    if (step.ends_block) {
-        exploration.block.full = true;
-        state.started->full.emplace_back(&entry, &exploration);
-        state.agrees_next = true;
-    }
-    return code;
-}
-
 /// Agrees on one full block; false where the ranks have to agree once more.
 bool agree(const world::ShadowComm* shadow, Entry& entry, Exploration& exploration) {
     const uint64_t begin = now_ns();
@@ -90,28 +67,26 @@ bool agree(const world::ShadowComm* shadow, Entry& entry, Exploration& explorati
 
 }  // namespace
 
-Entry* started_entry(CommState& state, Collective collective, uint32_t size_class) noexcept {
-    if (!state.started)
-        state.started.reset(new (std::nothrow) StartedState);
-    return state.started ? &state.started->table.entry(collective, size_class) : nullptr;
-}
-
-int dispatch_start(CommState& state, Entry& entry, CollectiveCall& call) noexcept {
-    const Basis& basis = tuner().basis;
-    const DispatchScope scope(thread);
-    StartedTable& table = state.started->table;
-    ++table.calls;
-    call.commutes = commutes(call);
-    const auto [choice, exploration] =
-        decide(basis, state.group->shape, table, entry, {call.collective, call.bytes, call.commutes});
-    if (choice >= 0)
-        return run(state, call, uint32_t(choice));
-    if (choice == Choice::library || !exploration)
-        return call.pass_on();
-    if (!exploration->learner)
-        begin_learning(basis, table.explorations, entry, *exploration, call.collective, call.bytes,
-                       serving(state, call));
-    return explore_started(state, entry, *exploration, call);
+int explore_started(CommState& state, Entry& entry, Exploration& exploration, const CollectiveCall& call) {
+    const TunedFunction& function = call.function;
+    if (exploration.block.full)
+        return call.next();
+    const tune::Step step = exploration.learner->next();
+    const uint32_t candidate = exploration.candidates[step.candidate];
+    if (!step.measured)
+        return run_candidate(state, call, candidate);
+    note_measured(exploration, call.bytes, is_composed(call));
+    const uint64_t begin = now_ns();
+    const int code = run_candidate(state, call, candidate);
+    if (code == MPI_SUCCESS)
+        time_request(**static_cast<MPI_Request* const*>(call.arguments[function.request]), exploration, begin,
+                     form_of(function.collective) == Form::persistent);
+    if (step.ends_block) {
+        exploration.block.full = true;
+        state.started->full.emplace_back(&entry, &exploration);
+        state.agrees_next = true;
+    }
+    return code;
 }
 
 void agree_on_started(CommState& state, MPI_Comm comm) noexcept {

@@ -74,19 +74,9 @@ void take_policy(Tuner& all, const std::string& text) {
 
 /// Learns the node of each world rank: ranks that share memory.
 bool learn_nodes(Tuner& all) {
-    MPI_Comm node{};
-    int leader = all.world.rank;
-    if (library.Comm_split_type(all.world.comm, MPI_COMM_TYPE_SHARED, all.world.rank, handles.info_null,
-                                &node) != MPI_SUCCESS)
-        return false;
-    all.node_of_rank.resize(size_t(all.world.size));
-    const bool gathered = library.Bcast(&leader, sizeof leader, handles.byte, 0, node) == MPI_SUCCESS &&
-                          library.Allgather(&leader, sizeof leader, handles.byte, all.node_of_rank.data(),
-                                            sizeof leader, handles.byte, all.world.comm) == MPI_SUCCESS;
-    library.Comm_free(&node);
-    if (gathered)
-        all.nodes = {all.node_of_rank, tune::number_nodes(all.node_of_rank)};
-    return gathered;
+    all.node_of_rank = world::node_leaders(all.world);
+    all.nodes = {all.node_of_rank, tune::number_nodes(all.node_of_rank)};
+    return !all.node_of_rank.empty();
 }
 
 /// Lists the library's algorithms, ours, and the candidates of the policy. Writing the variables of another
@@ -101,24 +91,6 @@ tune::Catalogue list_candidates(const Tuner& all) {
     return catalogue;
 }
 
-/// Whether this rank has all that a candidate needs: takes hold of its variables.
-bool open_settings(const tune::Candidate& candidate, world::Settings& settings) {
-    bool complete = true;
-    for (const tune::Write& write : candidate.writes)
-        complete = complete && (settings.open(write.variable, write.value) || write.orders_components());
-    return complete;
-}
-
-/// The algorithm of ours that a candidate names; null for candidates of the library.
-const coll::Algorithm* algorithm_of(const tune::Candidate& candidate) {
-    constexpr size_t prefix = 4;  // "own:"
-    for (const coll::Algorithm* algorithm : coll::algorithms())
-        if (candidate.kind == tune::Kind::own && candidate.name.substr(prefix) == algorithm->name &&
-            candidate.collective == algorithm->collective)
-            return algorithm;
-    return nullptr;
-}
-
 /// Learns which candidates every rank has.
 bool learn_candidates(Tuner& all) {
     Basis& basis = all.basis;
@@ -130,10 +102,16 @@ bool learn_candidates(Tuner& all) {
     basis.fixed_order.assign(count, false);
     std::vector<uint64_t> lacking(count);
     for (uint32_t at = 0; at < count; ++at) {
-        const coll::Algorithm* algorithm = algorithm_of(basis.catalogue[at]);
-        all.algorithms[at] = algorithm;
-        basis.fixed_order[at] = algorithm && algorithm->order == coll::ReductionOrder::fixed;
-        lacking[at] = !open_settings(basis.catalogue[at], all.settings[at]);
+        const tune::Candidate& candidate = basis.catalogue[at];
+        for (const coll::Algorithm* algorithm : coll::algorithms())
+            if (candidate.collective == algorithm->collective &&
+                candidate.name == std::string("own:") + algorithm->name) {
+                all.algorithms[at] = algorithm;
+                basis.fixed_order[at] = algorithm->order == coll::ReductionOrder::fixed;
+            }
+        for (const tune::Write& write : candidate.writes)
+            if (!all.settings[at].open(write.variable, write.value) && !write.orders_components())
+                lacking[at] = 1;
     }
     const bool agreed = world::allreduce_max(all.world, lacking);
     for (uint32_t at = 0; at < count; ++at)
@@ -141,15 +119,14 @@ bool learn_candidates(Tuner& all) {
     return agreed;
 }
 
-void say_that_ranks_lack() {
-    say_once("still waiting for ranks of the job in MPI_Init",
-             "all need LD_PRELOAD and MPIRIC_COLLECTIVES, which mpirun of Open MPI passes on with -x");
-}
-
 /// In MPI_Init, collectively over the world; without it nothing is tuned.
 void begin_tuning(ProgramWorld& world) noexcept try {
     const Options& options = runtime.options;
     Tuner& all = tuner();
+    const auto say_that_ranks_lack = [] {
+        say_once("still waiting for ranks of the job in MPI_Init",
+                 "all need LD_PRELOAD and MPIRIC_COLLECTIVES, which mpirun of Open MPI passes on with -x");
+    };
     if (world.of_sessions || all.active || !world::rendezvous(handles.comm_world, say_that_ranks_lack) ||
         !world::make_shadow_comm(handles.comm_world, all.world))
         return;
@@ -172,28 +149,24 @@ void begin_tuning(ProgramWorld& world) noexcept try {
 
 }  // namespace
 
-}  // namespace mpiric::select
-
-namespace mpiric {
-
 extern constinit const Layer layer_collective_tuner;
 constinit const Layer layer_collective_tuner{
     .name = "collective tuner",
     .enabled = [](const Options& options) noexcept { return options.collectives != Collectives::off; },
     .interest =
         [](symbols::Function function) noexcept {
-            if (select::tuned(function).next)
+            if (tuned(function).next)
                 return Interest::replace;
             // Functions that start, complete and free requests, some of which may be timed.
             using enum symbols::Family;
             const symbols::Family family = symbols::family_of(function);
             const bool handles_requests = family == start || family == wait || family == poll ||
                                           function == symbols::Function::MPI_Request_free;
-            return select::tuner().watches_completions && handles_requests ? Interest::watch : Interest::none;
+            return tuner().watches_completions && handles_requests ? Interest::watch : Interest::none;
         },
-    .replace = select::insert_tuned,
-    .on_init = select::begin_tuning,
-    .on_finalize = select::end_tuning,
+    .replace = insert_tuned,
+    .on_init = begin_tuning,
+    .on_finalize = end_tuning,
 };
 
-}  // namespace mpiric
+}  // namespace mpiric::select

@@ -64,11 +64,6 @@ void end_tuning(const ProgramWorld& world) noexcept;
 /// This rank's part of the learned policy while tuning goes on; empty where no policy is written.
 std::string learned_so_far() noexcept;
 
-/// Adds to a list of keys, with a comma between two that are not empty.
-inline void append(std::string& keys, const std::string& more) {
-    keys += (keys.empty() || more.empty() ? "" : ",") + more;
-}
-
 /// Writes the learned policy from the parts of all ranks, if a policy is to be written. On rank 0.
 void write_learned(std::span<const std::string> of_ranks) noexcept;
 

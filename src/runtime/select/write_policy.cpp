@@ -15,8 +15,10 @@
 namespace mpiric::select {
 namespace {
 
-using world::handles;
-using world::library;
+/// Adds to a list of keys, with a comma between two that are not empty.
+void append(std::string& keys, const std::string& more) {
+    keys += (keys.empty() || more.empty() ? "" : ",") + more;
+}
 
 /// The date and the kind of CPU, as lines of the learned policy.
 std::string date_and_machine() {
@@ -43,46 +45,30 @@ bool write_policy(const Tuner& all, const std::string& keys) {
     std::vector<uint32_t> ranks(all.nodes.count);
     for (const uint32_t node : all.node_of_rank)
         most = std::max(most, ++ranks[node]);
-    {
-        const int descriptor = create_file(temporary.c_str(), O_WRONLY, 0666);
-        if (descriptor < 0)
-            return false;
-        const std::string text =
-            "{\n \"mpiric_policy\": 2,\n \"mpi\": {\"implementation\": \"" + all.library.implementation +
-            "\", \"version\": \"" + all.library.version_text() + "\"},\n" + date_and_machine() +
-            formatted(" \"world\": {\"ranks\": %d, \"nodes\": %zu, \"ranks_per_node\": %u},\n \"keys\": [",
-                      all.world.size, size_t(all.nodes.count), most) +
-            keys + "\n ]\n}\n";
-        std::FILE* stream = fdopen(descriptor, "wb");
-        const bool written = stream && std::fwrite(text.data(), 1, text.size(), stream) == text.size();
-        if (stream && std::fclose(stream) == 0 && written &&
-            std::rename(temporary.c_str(), path.c_str()) == 0)
-            return true;
-    }
+    const int descriptor = create_file(temporary.c_str(), O_WRONLY, 0666);
+    if (descriptor < 0)
+        return false;
+    const std::string text =
+        "{\n \"mpiric_policy\": 2,\n \"mpi\": {\"implementation\": \"" + all.library.implementation +
+        "\", \"version\": \"" + all.library.version_text() + "\"},\n" + date_and_machine() +
+        formatted(" \"world\": {\"ranks\": %d, \"nodes\": %zu, \"ranks_per_node\": %u},\n \"keys\": [",
+                  all.world.size, size_t(all.nodes.count), most) +
+        keys + "\n ]\n}\n";
+    std::FILE* stream = fdopen(descriptor, "wb");
+    const bool written = stream && std::fwrite(text.data(), 1, text.size(), stream) == text.size();
+    if (stream && std::fclose(stream) == 0 && written && std::rename(temporary.c_str(), path.c_str()) == 0)
+        return true;
     std::remove(temporary.c_str());
     return false;
 }
 
-/// Gathers the texts of all ranks on rank 0, with commas between texts that are not empty.
-bool gather(const world::ShadowComm& shadow, std::string& text) {
-    constexpr int tag = 3;
-    uint64_t bytes = text.size();
-    if (shadow.rank != 0)
-        return library.Send(&bytes, sizeof bytes, handles.byte, 0, tag, shadow.comm) == MPI_SUCCESS &&
-               (bytes == 0 ||
-                library.Send(text.data(), int(bytes), handles.byte, 0, tag, shadow.comm) == MPI_SUCCESS);
-    for (int from = 1; from < shadow.size; ++from) {
-        std::string received;
-        if (library.Recv(&bytes, sizeof bytes, handles.byte, from, tag, shadow.comm, MPI_STATUS_IGNORE) !=
-            MPI_SUCCESS)
-            return false;
-        received.resize(bytes);
-        if (bytes && library.Recv(received.data(), int(bytes), handles.byte, from, tag, shadow.comm,
-                                  MPI_STATUS_IGNORE) != MPI_SUCCESS)
-            return false;
-        append(text, received);
-    }
-    return true;
+/// Joins the parts of all ranks with commas between those that are not empty, and writes the policy.
+void write_parts(const Tuner& all, std::span<const std::string> of_ranks) {
+    std::string keys;
+    for (const std::string& part : of_ranks)
+        append(keys, part);
+    if (!write_policy(all, keys))
+        say_once("the learned policy cannot be written", all.policy_out);
 }
 
 /// Keys of the groups in which this rank is the first.
@@ -113,11 +99,8 @@ std::string learned_so_far() noexcept try {
 
 void write_learned(std::span<const std::string> of_ranks) noexcept try {
     const Tuner& all = tuner();
-    std::string keys;
-    for (const std::string& of_rank : of_ranks)
-        append(keys, of_rank);
-    if (all.active && all.basis.rules.writes_policy && !all.many_threads && !write_policy(all, keys))
-        say_once("the learned policy cannot be written", all.policy_out);
+    if (all.active && all.basis.rules.writes_policy && !all.many_threads)
+        write_parts(all, of_ranks);
 } catch (...) {
     say_once("the learned policy is not written", "memory is short");
 }
@@ -133,9 +116,9 @@ void end_tuning(const ProgramWorld&) noexcept try {
             keep_explorations(*state, all.states.orphans);
     if (!all.basis.rules.writes_policy)
         return;
-    std::string keys = keys_of_groups(all);
-    if (gather(all.world, keys) && all.world.rank == 0 && !write_policy(all, keys))
-        say_once("the learned policy cannot be written", all.policy_out);
+    std::vector<std::string> of_ranks;
+    if (world::gather(all.world, keys_of_groups(all), of_ranks) && all.world.rank == 0)
+        write_parts(all, of_ranks);
 } catch (...) {
     say_once("the learned policy is not written", "memory is short");
 }

@@ -44,13 +44,6 @@ symbols::Function function_of(std::string_view name) noexcept {
     return symbols::Function::count;
 }
 
-/// Why calls are not counted although a mark was asked for; 0 when they are.
-uint32_t hindrance(bool of_sessions, bool spawned, bool understood) noexcept {
-    return (of_sessions ? uint32_t(Flag::sessions) : 0) | (spawned ? uint32_t(Flag::spawned) : 0) |
-           (runtime.recording ? uint32_t(Flag::recorded) : 0) |
-           (understood ? 0 : uint32_t(Flag::not_understood));
-}
-
 bool open_marks(MPI_Group world, int thread_level, bool many_threads, const marks::Mark* mark) noexcept {
     marks::Arming arming = {.directory = runtime.options.mark_out,
                             .text = armed.mark_text,
@@ -113,8 +106,11 @@ void arm(ProgramWorld& program) noexcept {
     const bool wanted = marks::only_times != mark_text;
     const bool read = wanted && marks::read_mark(mark_text, mark);
     const symbols::Function function = read ? function_of(mark.function) : symbols::Function::count;
+    // Why calls are not counted although a mark was asked for; 0 when they are.
     const uint32_t hindered =
-        hindrance(program.of_sessions, program.spawned, !wanted || function != symbols::Function::count);
+        (program.of_sessions ? uint32_t(Flag::sessions) : 0) |
+        (program.spawned ? uint32_t(Flag::spawned) : 0) | (runtime.recording ? uint32_t(Flag::recorded) : 0) |
+        (wanted && function == symbols::Function::count ? uint32_t(Flag::not_understood) : 0);
     const bool armed_fully = wanted && !hindered;
     int rank = 0;
     world::library.Group_rank(world, &rank);
@@ -172,20 +168,16 @@ void watch_everything() noexcept {
     symbols::interest_changed();
 }
 
-}  // namespace mpiric::steps
-
-namespace mpiric {
-
 extern constinit const Layer layer_step_markers;
 constinit const Layer layer_step_markers{
     .name = "step markers",
     .enabled = [](const Options& options) noexcept { return *options.mark_out != '\0'; },
-    .interest = steps::interest,
-    .before_init = steps::take_time,
-    .on_init = steps::arm,
-    .after_init = steps::note_init_left,
-    .on_finalize = steps::finish,
-    .on_abort = steps::abort,
+    .interest = interest,
+    .before_init = take_time,
+    .on_init = arm,
+    .after_init = note_init_left,
+    .on_finalize = finish,
+    .on_abort = abort,
 };
 
-}  // namespace mpiric
+}  // namespace mpiric::steps

@@ -73,6 +73,8 @@ constexpr bool watched_by_marks(Function function) noexcept {
 struct NextFunction {
     void* next = nullptr;     ///< target of the MPI_ name without us: the library, or a tool before it
     void* library = nullptr;  ///< the library's own
+
+    void* of(bool by_profiling_name) const noexcept { return by_profiling_name ? library : next; }
 };
 extern constinit NextFunction next_functions[function_count];
 

@@ -5,6 +5,7 @@
 #include "base/thread.hpp"
 #include "profile/context.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <unistd.h>
@@ -50,28 +51,38 @@ bool bounds_mpi(Function function) noexcept {
     }
 }
 
-/// Whether an enabled layer has such an interest in a function, or in a name of libc.
-bool any_layer(Interest interest, Function function) noexcept {
-    for (const Layer* layer : enabled_layers())
-        if (layer->interest && layer->interest(function) == interest)
-            return true;
-    return false;
+Interest interest_of(const Layer& layer, Function function) noexcept {
+    return layer.interest ? layer.interest(function) : Interest::none;
 }
-bool any_layer(Interest interest, Posix name) noexcept {
+Interest interest_of(const Layer& layer, Posix name) noexcept {
+    return layer.posix_interest ? layer.posix_interest(name) : Interest::none;
+}
+
+/// Whether an enabled layer has such an interest in a function of MPI, or in a name of libc.
+template <class Name> bool any_layer(Interest interest, Name name) noexcept {
+    const auto enabled = enabled_layers();
+    return std::any_of(enabled.begin(), enabled.end(),
+                       [&](const Layer* layer) { return interest_of(*layer, name) == interest; });
+}
+
+/// Calls a hook of the layers that act before each call of a name; whether there are any.
+template <class Name> bool tell_before(Name name, void (*Layer::*hook)(Name) noexcept) noexcept {
+    bool told = false;
     for (const Layer* layer : enabled_layers())
-        if (layer->posix_interest && layer->posix_interest(name) == interest)
-            return true;
-    return false;
+        if (interest_of(*layer, name) == Interest::before) {
+            (layer->*hook)(name);
+            told = true;
+        }
+    return told;
 }
 
 /// Whether there is something to do in this process, and the library is of our family.
 Mode choose_mode() noexcept {
     runtime.options = read_options();
-    std::array<const Layer*, 16> enabled{};
     size_t count = 0;
     for (const Layer* layer : layers())
         if (layer->enabled(runtime.options))
-            enabled[count++] = layer;
+            switchboard.enabled[count++] = layer;
     if (count == 0)
         return Mode::aside;
     if (!world::family_fits()) {
@@ -81,7 +92,6 @@ Mode choose_mode() noexcept {
         return Mode::aside;
     }
     world::bind();
-    switchboard.enabled = enabled;
     switchboard.enabled_count = count;
     tell_layers(&Layer::on_library);
     return Mode::active;
@@ -145,10 +155,6 @@ void lead_posix() noexcept {
               any_layer(Interest::before, Posix(at)) ? mpiric_posix_first[at] : posix_target(at));
 }
 
-bool is_found(uint32_t function) noexcept {
-    return __atomic_load_n(&next_functions[function].next, __ATOMIC_ACQUIRE) != nullptr;
-}
-
 /// Finds the next definition of a function, with the functions that layers insert before it. False where a
 /// stand-in does not have it.
 bool find(uint32_t slot, Mode now) noexcept {
@@ -174,33 +180,16 @@ bool find(uint32_t slot, Mode now) noexcept {
         return true;
     if (now == Mode::active)
         for (const Layer* layer : enabled_layers())
-            if (layer->interest && layer->interest(Function(function)) == Interest::replace)
+            if (interest_of(*layer, Function(function)) == Interest::replace)
                 layer->replace(Function(function), following);
     next_functions[function].library = following.library;
     __atomic_store_n(&next_functions[function].next, following.next, __ATOMIC_RELEASE);
     return true;
 }
 
-/// Calls `before` of the layers with that interest; whether there are any.
-bool tell_before(Function function) noexcept {
-    bool told = false;
-    for (const Layer* layer : enabled_layers())
-        if (layer->interest && layer->interest(function) == Interest::before) {
-            layer->before(function);
-            told = true;
-        }
-    return told;
-}
-
 /// Where a name of libc leads, asked by a slot that does not lead there yet.
 void* resolve_posix(uint32_t at) noexcept {
-    bool told = false;
-    for (const Layer* layer : enabled_layers())
-        if (layer->posix_interest && layer->posix_interest(Posix(at)) == Interest::before) {
-            layer->before_posix(Posix(at));
-            told = true;
-        }
-    if (!told)
+    if (!tell_before(Posix(at), &Layer::before_posix))
         store(2 * function_count + at, posix_target(at));
     return posix_target(at);
 }
@@ -242,12 +231,12 @@ void* mpiric_resolve(uint32_t index) {
     const uint32_t function = index / 2;
     const mpiric::world::StandIn* below = mpiric::world::stand_in();
     const Mode now = mode_of_process(mpiric::thread);
-    const bool asks_always = now != Mode::undecided && tell_before(Function(function));
-    if (!is_found(function) && !find(index, now))
+    const bool asks_always = now == Mode::active && tell_before(Function(function), &mpiric::Layer::before);
+    if (!__atomic_load_n(&next_functions[function].next, __ATOMIC_ACQUIRE) && !find(index, now))
         return below->entrance(name_of(index));  // says that there is nothing
     void* target = wrapper_in(now, index);
     if (!target)
-        target = index % 2 != 0 ? next_functions[function].library : next_functions[function].next;
+        target = next_functions[function].of(index % 2 != 0);
     if (asks_always)
         return through_stand_in(index, target);
     if (switchboard.mode.load(std::memory_order_acquire) != Mode::undecided)

@@ -6,6 +6,7 @@
 #include "system/text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cstdio>
 #include <cstdlib>
@@ -38,10 +39,17 @@ constexpr Counter counters[] = {
     {"counter.last_level_references", PERF_COUNT_HW_CACHE_REFERENCES},
     {"counter.last_level_misses", PERF_COUNT_HW_CACHE_MISSES},
 };
-/// The kernel's totals at one moment; facts are differences.
-struct Totals {
-    uint64_t read_calls, write_calls, read_bytes, written_bytes, disk_read_bytes, disk_written_bytes;
+
+/// Totals of the kernel: lines of /proc/self/io; facts are differences.
+struct IoTotal {
+    const char *label, *key;
 };
+constexpr IoTotal io_totals[] = {
+    {"syscr:", "io.read_calls"},           {"syscw:", "io.write_calls"},
+    {"rchar:", "io.read_bytes"},           {"wchar:", "io.written_bytes"},
+    {"read_bytes:", "io.disk_read_bytes"}, {"write_bytes:", "io.disk_written_bytes"},
+};
+using IoTotals = std::array<uint64_t, std::size(io_totals)>;
 
 /// Resources used before the first call of MPI: by reading input, loading libraries, or an interpreter.
 struct UsedBefore {
@@ -49,7 +57,7 @@ struct UsedBefore {
 };
 
 struct State {
-    Totals at_begin{};
+    IoTotals at_begin{};
     UsedBefore before_mpi{};
     int counter_files[std::size(counters)] = {-1, -1, -1, -1};  ///< files of perf_event
 };
@@ -61,16 +69,12 @@ constexpr uint64_t worth_a_walk_kib = 16u << 10;
 
 constexpr size_t touched_pages = 64;
 
-Totals now() noexcept {
-    Totals totals{};
+IoTotals read_io_totals() noexcept {
+    IoTotals totals;
     char text[512];
     read_file("/proc/self/io", text, sizeof text);
-    totals.read_bytes = number_after(text, "rchar:");
-    totals.written_bytes = number_after(text, "wchar:");
-    totals.read_calls = number_after(text, "syscr:");
-    totals.write_calls = number_after(text, "syscw:");
-    totals.disk_read_bytes = number_after(text, "read_bytes:");
-    totals.disk_written_bytes = number_after(text, "write_bytes:");
+    std::transform(std::begin(io_totals), std::end(io_totals), totals.begin(),
+                   [&](const IoTotal& total) { return number_after(text, total.label); });
     return totals;
 }
 
@@ -313,7 +317,7 @@ void take_usage_before_mpi() noexcept {
 }
 
 void add_start_facts(AddFact add_fact, bool counters) noexcept {
-    state.at_begin = now();
+    state.at_begin = read_io_totals();
     char host[65] = {};
     gethostname(host, sizeof host - 1);
     add_fact("host", host);
@@ -333,14 +337,9 @@ void add_start_facts(AddFact add_fact, bool counters) noexcept {
 }
 
 void add_end_facts(AddFact add_fact) noexcept {
-    const Totals totals = now();
-    add_number(add_fact, "io.read_calls", totals.read_calls - state.at_begin.read_calls);
-    add_number(add_fact, "io.write_calls", totals.write_calls - state.at_begin.write_calls);
-    add_number(add_fact, "io.read_bytes", totals.read_bytes - state.at_begin.read_bytes);
-    add_number(add_fact, "io.written_bytes", totals.written_bytes - state.at_begin.written_bytes);
-    add_number(add_fact, "io.disk_read_bytes", totals.disk_read_bytes - state.at_begin.disk_read_bytes);
-    add_number(add_fact, "io.disk_written_bytes",
-               totals.disk_written_bytes - state.at_begin.disk_written_bytes);
+    const IoTotals totals = read_io_totals();
+    for (size_t at = 0; at < totals.size(); ++at)
+        add_number(add_fact, io_totals[at].key, totals[at] - state.at_begin[at]);
     add_memory(add_fact);
     add_fault_cost(add_fact);
     add_counters(add_fact);

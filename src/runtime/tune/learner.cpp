@@ -64,12 +64,9 @@ void Learner::end_block(const Agreed& agreed) {
         return;
     }
     const bool is_incumbent = race_.next() == incumbent_;
-    race_.add_time(seconds);
-    spend(seconds, is_incumbent, double(agreed.agreeing + agreed.rendezvous) * 1e-9);
-}
-
-void Learner::spend(double seconds, bool is_incumbent, double overhead) {
+    const double overhead = double(agreed.agreeing + agreed.rendezvous) * 1e-9;
     const uint32_t calls = lead_ + length_;
+    race_.add_time(seconds);
     if (const double known = race_.typical(incumbent_); known > 0)
         incumbent_seconds_ = known;
     total_ += seconds * calls + overhead;

@@ -53,7 +53,6 @@ class Learner {
     static constexpr uint64_t warm_up_calls = 6;
     static constexpr uint32_t first_block = 4;
 
-    void spend(double seconds, bool is_incumbent, double overhead);
     void pause(double about_to_lose);
 
     Race race_;

@@ -93,15 +93,9 @@ void Race::add_time(double seconds) {
     now_[order_[turn_]] = std::max(seconds, 1e-9);
     if (++turn_ < order_.size())
         return;
-    end_round();
-}
-
-void Race::end_round() {
     ++round_;
-    if (phase_ == Phase::warmup) {
-        end_warmup();
-        return;
-    }
+    if (phase_ == Phase::warmup)
+        return end_warmup();
     for (const uint32_t candidate : remaining_) {
         logs_[candidate].push_back(logarithm(now_[candidate]));
         timings_[candidate].times.push_back(float(now_[candidate]));
@@ -132,11 +126,6 @@ void Race::end_warmup() {
         finish_race();
 }
 
-void Race::eliminate(uint32_t candidate) {
-    timings_[candidate].eliminated = true;
-    std::erase(remaining_, candidate);
-}
-
 uint32_t Race::leader() const {
     return *std::min_element(remaining_.begin(), remaining_.end(), [&](uint32_t left, uint32_t right) {
         return median(logs_[left]) < median(logs_[right]);
@@ -150,8 +139,10 @@ void Race::end_race_round() {
             if (candidate == 0 || candidate == best)
                 continue;
             const Difference behind = difference(logs_[candidate], logs_[best]);
-            if (behind.centre > race_sigmas * behind.error)
-                eliminate(candidate);
+            if (behind.centre <= race_sigmas * behind.error)
+                continue;
+            timings_[candidate].eliminated = true;
+            std::erase(remaining_, candidate);
         }
         if (remaining_.size() <= 2 || round_ >= most_race_rounds) {
             finish_race();

@@ -62,11 +62,9 @@ class Race {
 
     void begin(Phase phase, std::vector<uint32_t> remaining);
     void line_up();
-    void end_round();
     void end_warmup();
     void end_race_round();
     void end_duel_round();
-    void eliminate(uint32_t candidate);
     void finish_race();
     void challenge();
     uint32_t leader() const;

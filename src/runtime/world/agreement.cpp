@@ -118,4 +118,37 @@ bool broadcast(const ShadowComm& shadow, void* bytes, size_t count) noexcept {
     return true;
 }
 
+bool gather(const ShadowComm& shadow, std::string_view own, std::vector<std::string>& of_ranks) {
+    uint64_t bytes = own.size();
+    if (shadow.rank != 0)
+        return library.Send(&bytes, sizeof bytes, handles.byte, 0, tag, shadow.comm) == MPI_SUCCESS &&
+               (own.empty() ||
+                library.Send(own.data(), int(bytes), handles.byte, 0, tag, shadow.comm) == MPI_SUCCESS);
+    of_ranks.assign(1, std::string(own));
+    for (int from = 1; from < shadow.size; ++from) {
+        if (library.Recv(&bytes, sizeof bytes, handles.byte, from, tag, shadow.comm, MPI_STATUS_IGNORE) !=
+            MPI_SUCCESS)
+            return false;
+        std::string& received = of_ranks.emplace_back(bytes, '\0');
+        if (bytes > 0 && library.Recv(received.data(), int(bytes), handles.byte, from, tag, shadow.comm,
+                                      MPI_STATUS_IGNORE) != MPI_SUCCESS)
+            return false;
+    }
+    return true;
+}
+
+std::vector<uint32_t> node_leaders(const ShadowComm& shadow) {
+    std::vector<uint32_t> leaders(static_cast<size_t>(shadow.size));
+    auto leader = uint32_t(shadow.rank);
+    MPI_Comm node{};
+    if (library.Comm_split_type(shadow.comm, MPI_COMM_TYPE_SHARED, shadow.rank, handles.info_null, &node) !=
+        MPI_SUCCESS)
+        return {};
+    const bool gathered = library.Bcast(&leader, sizeof leader, handles.byte, 0, node) == MPI_SUCCESS &&
+                          library.Allgather(&leader, sizeof leader, handles.byte, leaders.data(),
+                                            sizeof leader, handles.byte, shadow.comm) == MPI_SUCCESS;
+    library.Comm_free(&node);
+    return gathered ? leaders : std::vector<uint32_t>();
+}
+
 }  // namespace mpiric::world

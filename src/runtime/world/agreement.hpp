@@ -7,6 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace mpiric::world {
 
@@ -43,5 +46,11 @@ bool allreduce_max(const ShadowComm& shadow, std::span<uint64_t> values) noexcep
 
 /// Sends bytes of rank 0 to all, down a binomial tree.
 bool broadcast(const ShadowComm& shadow, void* bytes, size_t count) noexcept;
+
+/// Gathers the bytes of every rank, of any number, on rank 0.
+bool gather(const ShadowComm& shadow, std::string_view own, std::vector<std::string>& of_ranks);
+
+/// The lowest rank on the node of each rank, by collectives of the library; empty when one failed.
+std::vector<uint32_t> node_leaders(const ShadowComm& shadow);
 
 }  // namespace mpiric::world

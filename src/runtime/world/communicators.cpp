@@ -1,45 +1,28 @@
 #include "world/communicators.hpp"
 
+#include "base/handle_bag.hpp"
 #include "base/hash.hpp"
-#include "base/spin_lock.hpp"
 
 #include <cstdlib>
+#include <new>
 #include <numeric>
 
 namespace mpiric::world {
 
 namespace {
 
-constexpr uint32_t capacity = 4096;  // slots; at most half are used
-constexpr uint64_t removed = UINT64_MAX;
+constexpr int most = 2048;  // communicators and windows that are known at a time
 
 struct State {
-    CommInfo table[capacity];
-    uint32_t used = 0;
-    SpinLock lock;
+    HandleMap<CommInfo*> known;  ///< by key_of()
+    std::atomic<int> count{0};
     MPI_Group world_group{};
     int world_size = 0;
     AddToRecord enter = nullptr;
 };
 constinit State comms;
 
-uint64_t key_of(uint64_t handle, bool is_window) noexcept { return (handle << 1 | uint64_t(is_window)) + 1; }
-
-/// The slot that holds a key, or null; `free_slot` is where it could go.
-CommInfo* look_up(uint64_t key, CommInfo*& free_slot) noexcept {
-    free_slot = nullptr;
-    uint32_t at = uint32_t(key * 0x9E3779B97F4A7C15ull >> 52);
-    for (uint32_t step = 0; step < capacity; ++step, at = (at + 1) % capacity) {
-        CommInfo& info = comms.table[at];
-        if (info.handle == key)
-            return &info;
-        if (!free_slot && (info.handle == 0 || info.handle == removed))
-            free_slot = &info;
-        if (info.handle == 0)
-            break;
-    }
-    return nullptr;
-}
+uint64_t key_of(uint64_t handle, bool is_window) noexcept { return handle << 1 | uint64_t(is_window); }
 
 uint64_t hash_members(const int* ranks, int count) noexcept {
     return std::accumulate(ranks, ranks + count, hash_basis,
@@ -77,11 +60,8 @@ bool groups_of_communicator(MPI_Comm comm, Groups& groups) noexcept {
     return !inter || library.Comm_remote_group(comm, &groups.remote) == MPI_SUCCESS;
 }
 
-bool groups_of_window(MPI_Win window, Groups& groups) noexcept {
-    return library.Win_get_group(window, &groups.local) == MPI_SUCCESS;
-}
-
-void look_into(Groups groups, const char* name, CommInfo& info) noexcept {
+/// Learns of a new communicator or window, and enters it in the record.
+void look_into(Groups groups, uint64_t handle, const char* name, CommInfo& info) noexcept {
     library.Group_size(groups.local, &info.group);
     library.Group_rank(groups.local, &info.rank);
     info.size = info.group;
@@ -92,7 +72,7 @@ void look_into(Groups groups, const char* name, CommInfo& info) noexcept {
     for (int at = 0; in_world_order && at < info.size; ++at)
         in_world_order = ranks[at] == at;
     Description description{};
-    description.handle = (info.handle - 1) >> 1;
+    description.handle = handle;
     description.members = ranks ? hash_members(ranks, info.size) : 0;
     if (groups.is_inter) {
         if (int* own = translate(groups.local, info.group)) {
@@ -119,44 +99,37 @@ void look_into(Groups groups, const char* name, CommInfo& info) noexcept {
     info.index = comms.enter(description);
 }
 
-/// The table's entry for a key, made now if it is new. The lock is for the table alone.
+/// What is known of a communicator or window, learnt now if it is new; null when there is no room.
 template <class GroupsOf>
-CommInfo* info_of(uint64_t key, bool is_window, const char* name, GroupsOf&& groups_of) noexcept {
-    CommInfo* free_slot = nullptr;
-    {
-        const Held held(comms.lock, true);
-        if (CommInfo* known = look_up(key, free_slot))
-            return known;
-    }
-    CommInfo fresh;
+CommInfo* info_of(uint64_t handle, bool is_window, const char* name, GroupsOf&& groups_of) noexcept {
+    const uint64_t key = key_of(handle, is_window);
+    CommInfo* info = nullptr;
+    if (comms.known.get(key, info))
+        return info;
     Groups groups;
-    fresh.is_window = is_window;
-    fresh.handle = key;
-    if (comms.used >= capacity / 2 || !groups_of(groups))
+    if (comms.count >= most || !(info = new (std::nothrow) CommInfo))
         return nullptr;
-    look_into(groups, name, fresh);
-    const Held held(comms.lock, true);
-    if (CommInfo* known = look_up(key, free_slot)) {
-        std::free(fresh.world_ranks);
+    info->is_window = is_window;
+    if (!groups_of(groups)) {
+        delete info;
+        return nullptr;
+    }
+    look_into(groups, handle, name, *info);
+    // Another thread may have come first: its entry stays.
+    if (CommInfo* known = comms.known.put_new(key, info); known != info) {
+        std::free(info->world_ranks);
+        delete info;
         return known;
     }
-    if (!free_slot) {
-        std::free(fresh.world_ranks);
-        return nullptr;
-    }
-    *free_slot = fresh;
-    ++comms.used;
-    return free_slot;
+    ++comms.count;
+    return info;
 }
 
 void forget_key(uint64_t key) noexcept {
-    const Held held(comms.lock, true);
-    CommInfo* free_slot = nullptr;
-    if (CommInfo* known = look_up(key, free_slot)) {
-        std::free(known->world_ranks);
-        *known = CommInfo{};
-        known->handle = removed;
-        --comms.used;
+    if (CommInfo* info = nullptr; comms.known.take(key, info)) {
+        std::free(info->world_ranks);
+        delete info;
+        --comms.count;
     }
     invalidate_caches();
 }
@@ -175,7 +148,7 @@ CommInfo* find_comm_info(MPI_Comm comm, CachedCommInfo& cached) noexcept {
     const uint32_t generation_now = caches.generation.load(std::memory_order_acquire);
     char name[MPI_MAX_OBJECT_NAME + 1] = "";
     int length = 0;
-    CommInfo* found = info_of(key_of(number(comm), false), false, name, [&](Groups& groups) {
+    CommInfo* found = info_of(number(comm), false, name, [&](Groups& groups) {
         library.Comm_get_name(comm, name, &length);
         return groups_of_communicator(comm, groups);
     });
@@ -187,8 +160,9 @@ CommInfo* find_comm_info(MPI_Comm comm, CachedCommInfo& cached) noexcept {
 CommInfo* window_info(MPI_Win window) noexcept {
     if (window == handles.win_null)
         return nullptr;
-    return info_of(key_of(number(window), true), true, "",
-                   [&](Groups& groups) { return groups_of_window(window, groups); });
+    return info_of(number(window), true, "", [&](Groups& groups) {
+        return library.Win_get_group(window, &groups.local) == MPI_SUCCESS;
+    });
 }
 
 void forget(MPI_Comm comm) noexcept { forget_key(key_of(number(comm), false)); }

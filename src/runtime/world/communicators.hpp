@@ -10,7 +10,6 @@ namespace mpiric::world {
 
 /// One communicator or window. `index` is the one in the record.
 struct CommInfo {
-    uint64_t handle = 0;  ///< 0: this slot is free
     uint32_t index = 0;
     int32_t size = 0;   ///< ranks that can be addressed: the remote group of an intercommunicator
     int32_t group = 0;  ///< ranks of the local group

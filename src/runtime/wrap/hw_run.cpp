@@ -20,9 +20,8 @@ constinit State state;
 /// The next definition of a function, by the name that the program has called.
 template <Function function, class Pointer>
 [[gnu::always_inline]] inline Pointer take_next(Thread& self) noexcept {
-    const NextFunction& following = next_functions[static_cast<uint32_t>(function)];
-    const bool by_profiling_name = std::exchange(self.by_profiling_name, false);
-    return reinterpret_cast<Pointer>(by_profiling_name ? following.library : following.next);
+    return reinterpret_cast<Pointer>(
+        next_functions[static_cast<uint32_t>(function)].of(std::exchange(self.by_profiling_name, false)));
 }
 
 /// Calls the next function and, when it has succeeded, has the layers begin.

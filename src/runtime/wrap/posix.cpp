@@ -13,7 +13,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <processor.hpp>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/uio.h>

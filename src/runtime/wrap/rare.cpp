@@ -35,7 +35,7 @@ RareCall::RareCall(Function function, void* caller, const void* frame) noexcept
 LocalCall::LocalCall(Function function, const void* frame) noexcept {
     Thread& self = thread;
     const NextFunction& following = next_functions[static_cast<uint32_t>(function)];
-    next_ = std::exchange(self.by_profiling_name, false) ? following.library : following.next;
+    next_ = following.of(std::exchange(self.by_profiling_name, false));
     if (nested(self) || !runtime.recording)
         return;
     profile::Cell* cell = runtime.recorder.local(static_cast<uint32_t>(function));

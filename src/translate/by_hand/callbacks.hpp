@@ -11,30 +11,23 @@ namespace {
 using UserFunction = void(void*, void*, void*, PDatatype*);
 template <class T> using UserHandler = void(PHandle<T>*, int*, ...);
 
-[[gnu::used]] void operate(void* from, void* into, void* count, LDatatype* type,
-                           UserFunction* function) asm("mpiric_operate");
-void operate(void* from, void* into, void* count, LDatatype* type, UserFunction* function) {
+extern "C" [[gnu::used]] void mpiric_operate(void* from, void* into, void* count, LDatatype* type,
+                                             UserFunction* function) {
     PDatatype translated = out<Datatype>(*type);
     const Outside outside;
     function(from, into, count, &translated);
 }
-[[gnu::naked]] void operate_entrance() { asm("mov %r10, %r8\n jmp mpiric_operate"); }
-Closures operations(&operate_entrance);
+MPIRIC_CLOSURES(operations, mpiric_operate, "r8");
 
-template <class T> void handle_error(LHandle<T>* where, int* code, UserHandler<T>* function) {
-    PHandle<T> translated = out<T>(*where);
-    int translated_code = to_program_error(*code);
-    const Outside outside;
-    function(&translated, &translated_code);
-}
 #define HANDLER(type)                                                                                        \
-    [[gnu::used]] void handle_##type(LHandle<type>* where, int* code,                                        \
-                                     UserHandler<type>* function) asm("mpiric_handle_" #type);               \
-    void handle_##type(LHandle<type>* where, int* code, UserHandler<type>* function) {                       \
-        handle_error<type>(where, code, function);                                                           \
+    extern "C" [[gnu::used]] void mpiric_handle_##type(LHandle<type>* where, int* code,                      \
+                                                       UserHandler<type>* function) {                        \
+        PHandle<type> translated = out<type>(*where);                                                        \
+        int translated_code = to_program_error(*code);                                                       \
+        const Outside outside;                                                                               \
+        function(&translated, &translated_code);                                                             \
     }                                                                                                        \
-    [[gnu::naked]] void handle_##type##_entrance() { asm("mov %r10, %rdx\n jmp mpiric_handle_" #type); }     \
-    Closures handlers_##type(&handle_##type##_entrance);                                                     \
+    MPIRIC_CLOSURES(handlers_##type, mpiric_handle_##type, "rdx");                                           \
     Closures& handlers_of(const type*) { return handlers_##type; }
 HANDLER(Comm)
 HANDLER(Win)

@@ -141,18 +141,16 @@ long extent_of(PDatatype type) {
     return extent;
 }
 
-}  // namespace
-
-static int l_MPI_Type_contiguous_c(long long count, PDatatype type, PDatatype* made) { return make_repeated(count, type, made); }
-static int l_MPI_Type_vector_c(long long count, long long length, long long stride, PDatatype type, PDatatype* made) {
+int l_MPI_Type_contiguous_c(long long count, PDatatype type, PDatatype* made) { return make_repeated(count, type, made); }
+int l_MPI_Type_vector_c(long long count, long long length, long long stride, PDatatype type, PDatatype* made) {
     return make_strided(count, length, long(stride) * extent_of(type), type, made);
 }
-static int l_MPI_Type_create_hvector_c(long long count, long long length, long long stride, PDatatype type, PDatatype* made) {
+int l_MPI_Type_create_hvector_c(long long count, long long length, long long stride, PDatatype type, PDatatype* made) {
     return make_strided(count, length, long(stride), type, made);
 }
 
 template <Function function, bool in_bytes, class Length>
-static int make_indexed_type(long long count, Length lengths, const long long displacements[], PDatatype type, PDatatype* made) {
+int make_indexed_type(long long count, Length lengths, const long long displacements[], PDatatype type, PDatatype* made) {
     if (!fits_int(count))
         return refuse(function, too_many_blocks);
     const auto length = [&]([[maybe_unused]] long long at) {
@@ -168,7 +166,7 @@ constexpr auto l_MPI_Type_create_hindexed_c = &make_indexed_type<F_MPI_Type_crea
 constexpr auto l_MPI_Type_create_indexed_block_c = &make_indexed_type<F_MPI_Type_create_indexed_block_c, false, long long>;
 constexpr auto l_MPI_Type_create_hindexed_block_c = &make_indexed_type<F_MPI_Type_create_hindexed_block_c, true, long long>;
 
-static int l_MPI_Type_create_struct_c(long long count, const long long lengths[], const long long displacements[],
+int l_MPI_Type_create_struct_c(long long count, const long long lengths[], const long long displacements[],
                                       const PDatatype types[], PDatatype* made) {
     if (!fits_int(count))
         return refuse(F_MPI_Type_create_struct_c, too_many_blocks);
@@ -179,7 +177,7 @@ static int l_MPI_Type_create_struct_c(long long count, const long long lengths[]
     return make_of_blocks(blocks, made);
 }
 
-static int l_MPI_Type_create_subarray_c(int dimensions, const long long sizes[], const long long subsizes[], const long long starts[],
+int l_MPI_Type_create_subarray_c(int dimensions, const long long sizes[], const long long subsizes[], const long long starts[],
                                         int order, PDatatype type, PDatatype* made) {
     Parts parts;
     PDatatype inner = type, placed;
@@ -200,7 +198,6 @@ static int l_MPI_Type_create_subarray_c(int dimensions, const long long sizes[],
     return make_bounded(parts.add(placed), 0, stride, made);
 }
 
-namespace {
 
 /// Numbers as ints.
 class Narrow {
@@ -257,17 +254,14 @@ struct Reduction {
     auto operator<=>(const Reduction&) const = default;
 };
 
-[[gnu::used]] void reduce_in_parts(char* from, char* into, int* blocks, LDatatype*,
-                                   const Reduction* of) asm("mpiric_reduce_in_parts");
-void reduce_in_parts(char* from, char* into, int* blocks, LDatatype*, const Reduction* of) {
+extern "C" [[gnu::used]] void mpiric_reduce_in_parts(char* from, char* into, int* blocks, LDatatype*, const Reduction* of) {
     const long long elements = *blocks * of->count;
     for (long long at = 0; at < elements; at += most)
         original<F_MPI_Reduce_local, int(const void*, void*, int, LDatatype, LOp)>()(
             from + at * of->extent, into + at * of->extent, int(std::min<long long>(most, elements - at)),
             of->type, of->op);
 }
-[[gnu::naked]] void reduce_in_parts_entrance() { asm("mov %r10, %r8\n jmp mpiric_reduce_in_parts"); }
-Closures reductions(&reduce_in_parts_entrance);
+MPIRIC_CLOSURES(reductions, mpiric_reduce_in_parts, "r8");
 
 /// The one address of such a reduction, for good: pending operations read it.
 Reduction* lasting(const Reduction& reduction) {
@@ -328,9 +322,7 @@ bool gives_arrays(PComm comm, int root) {
     return rank == root;
 }
 
-}  // namespace
-
-static int n_MPI_Get_count_c(const PStatus* status, PDatatype type, long long* count) {
+int n_MPI_Get_count_c(const PStatus* status, PDatatype type, long long* count) {
     long long bytes = 0;
     const int rc = t_MPI_Type_size_x(type, &bytes);
     if (rc != 0 || !count)
@@ -340,20 +332,14 @@ static int n_MPI_Get_count_c(const PStatus* status, PDatatype type, long long* c
     return 0;
 }
 
-namespace {
 
-[[gnu::used]] void operate_large(void* from, void* into, int* count, LDatatype* type,
-                                 UserFunction* function) asm("mpiric_operate_large");
-void operate_large(void* from, void* into, int* count, LDatatype* type, UserFunction* function) {
+extern "C" [[gnu::used]] void mpiric_operate_large(void* from, void* into, int* count, LDatatype* type, UserFunction* function) {
     long long large = *count;
-    operate(from, into, &large, type, function);
+    mpiric_operate(from, into, &large, type, function);
 }
-[[gnu::naked]] void operate_large_entrance() { asm("mov %r10, %r8\n jmp mpiric_operate_large"); }
-Closures large_operations(&operate_large_entrance);
+MPIRIC_CLOSURES(large_operations, mpiric_operate_large, "r8");
 
-}  // namespace
-
-static int n_MPI_Op_create_c(UserFunction* function, int commutes, POp* op) {
+int n_MPI_Op_create_c(UserFunction* function, int commutes, POp* op) {
     const Inside inside;
     NewHandle<Op> op_(op);
     void* entrance = large_operations.entrance(reinterpret_cast<void*>(function));
@@ -361,7 +347,7 @@ static int n_MPI_Op_create_c(UserFunction* function, int commutes, POp* op) {
     op_.done();
     return to_program_error(rc);
 }
-static int n_MPI_Type_get_envelope_c(PDatatype type, long long* integers, long long* addresses,
+int n_MPI_Type_get_envelope_c(PDatatype type, long long* integers, long long* addresses,
                                      long long* counts, long long* types, int* combiner) {
     int of[3] = {0, 0, 0};
     const int rc = t_MPI_Type_get_envelope(type, &of[0], &of[1], &of[2], combiner);
@@ -369,17 +355,18 @@ static int n_MPI_Type_get_envelope_c(PDatatype type, long long* integers, long l
         *integers = of[0], *addresses = of[1], *counts = 0, *types = of[2];
     return rc;
 }
-static int n_MPI_Type_get_contents_c(PDatatype type, long long max_integers, long long max_addresses,
+int n_MPI_Type_get_contents_c(PDatatype type, long long max_integers, long long max_addresses,
                                      long long, long long max_types, int* integers, long* addresses,
                                      long long*, PDatatype* types) {
     const auto narrow = [](long long room) { return int(std::clamp<long long>(room, -1, INT_MAX)); };
     return t_MPI_Type_get_contents(type, narrow(max_integers), narrow(max_addresses), narrow(max_types),
                                    integers, addresses, types);
 }
-static int n_MPI_Register_datarep_c(const char* datarep, decltype(Representation::read) read,
+int n_MPI_Register_datarep_c(const char* datarep, decltype(Representation::read) read,
                                     decltype(Representation::write) write,
                                     decltype(Representation::extent) extent_, void* extra) {
     return t_MPI_Register_datarep(datarep, read, write, extent_, extra);
 }
 
+}  // namespace
 }  // namespace mpiric::translate

@@ -98,53 +98,38 @@ bool is_attachable(void*& buffer) {
     buffer = library::buffer_automatic;
     return buffer != nullptr;
 }
-void detached(int code, void* address) {
-    if (code == 0 && address && library::buffer_automatic &&
-        *static_cast<void**>(address) == library::buffer_automatic)
-        *static_cast<void**>(address) = program::buffer_automatic;
-}
 
-template <Function function, class Size> int attach(void* buffer, Size size) {
-    const Inside inside;
-    if (!is_attachable(buffer))
-        return refuse(function, "the library has no MPI_BUFFER_AUTOMATIC");
-    return to_program_error(original<function, int(void*, Size)>()(buffer, size));
-}
-template <Function function, class Object, class Size>
-int attach_to(PHandle<Object> handle, void* buffer, Size size) {
+template <Function function, class Size, class... Object>
+int attach(PHandle<Object>... handle, void* buffer, Size size) {
     const Inside inside;
     if (!is_attachable(buffer))
         return refuse(function, "the library has no MPI_BUFFER_AUTOMATIC");
     return to_program_error(
-        original<function, int(LHandle<Object>, void*, Size)>()(in<Object>(handle), buffer, size));
+        original<function, int(LHandle<Object>..., void*, Size)>()(in<Object>(handle)..., buffer, size));
 }
-template <Function function, class Size> int detach(void* address, Size* size) {
-    const Inside inside;
-    const int rc = original<function, int(void*, Size*)>()(address, size);
-    detached(rc, address);
-    return to_program_error(rc);
-}
-template <Function function, class Object, class Size>
-int detach_from(PHandle<Object> handle, void* address, Size* size) {
+template <Function function, class Size, class... Object>
+int detach(PHandle<Object>... handle, void* address, Size* size) {
     const Inside inside;
     const int rc =
-        original<function, int(LHandle<Object>, void*, Size*)>()(in<Object>(handle), address, size);
-    detached(rc, address);
+        original<function, int(LHandle<Object>..., void*, Size*)>()(in<Object>(handle)..., address, size);
+    if (rc == 0 && address && library::buffer_automatic &&
+        *static_cast<void**>(address) == library::buffer_automatic)
+        *static_cast<void**>(address) = program::buffer_automatic;
     return to_program_error(rc);
 }
 using Large = long long;
 constexpr auto t_MPI_Buffer_attach = &attach<F_MPI_Buffer_attach, int>;
 constexpr auto t_MPI_Buffer_attach_c = &attach<F_MPI_Buffer_attach_c, Large>;
-constexpr auto t_MPI_Comm_attach_buffer = &attach_to<F_MPI_Comm_attach_buffer, Comm, int>;
-constexpr auto t_MPI_Comm_attach_buffer_c = &attach_to<F_MPI_Comm_attach_buffer_c, Comm, Large>;
-constexpr auto t_MPI_Session_attach_buffer = &attach_to<F_MPI_Session_attach_buffer, Session, int>;
-constexpr auto t_MPI_Session_attach_buffer_c = &attach_to<F_MPI_Session_attach_buffer_c, Session, Large>;
+constexpr auto t_MPI_Comm_attach_buffer = &attach<F_MPI_Comm_attach_buffer, int, Comm>;
+constexpr auto t_MPI_Comm_attach_buffer_c = &attach<F_MPI_Comm_attach_buffer_c, Large, Comm>;
+constexpr auto t_MPI_Session_attach_buffer = &attach<F_MPI_Session_attach_buffer, int, Session>;
+constexpr auto t_MPI_Session_attach_buffer_c = &attach<F_MPI_Session_attach_buffer_c, Large, Session>;
 constexpr auto t_MPI_Buffer_detach = &detach<F_MPI_Buffer_detach, int>;
 constexpr auto t_MPI_Buffer_detach_c = &detach<F_MPI_Buffer_detach_c, Large>;
-constexpr auto t_MPI_Comm_detach_buffer = &detach_from<F_MPI_Comm_detach_buffer, Comm, int>;
-constexpr auto t_MPI_Comm_detach_buffer_c = &detach_from<F_MPI_Comm_detach_buffer_c, Comm, Large>;
-constexpr auto t_MPI_Session_detach_buffer = &detach_from<F_MPI_Session_detach_buffer, Session, int>;
-constexpr auto t_MPI_Session_detach_buffer_c = &detach_from<F_MPI_Session_detach_buffer_c, Session, Large>;
+constexpr auto t_MPI_Comm_detach_buffer = &detach<F_MPI_Comm_detach_buffer, int, Comm>;
+constexpr auto t_MPI_Comm_detach_buffer_c = &detach<F_MPI_Comm_detach_buffer_c, Large, Comm>;
+constexpr auto t_MPI_Session_detach_buffer = &detach<F_MPI_Session_detach_buffer, int, Session>;
+constexpr auto t_MPI_Session_detach_buffer_c = &detach<F_MPI_Session_detach_buffer_c, Large, Session>;
 
 /// Makes the constants among the integers of a subarray or of a distributed array the program's. Of one with
 /// large counts the sizes are among these.

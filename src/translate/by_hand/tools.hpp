@@ -44,9 +44,7 @@ class BoundObject {
     void* pointer_ = nullptr;
 };
 
-}  // namespace
-
-static int t_MPI_T_cvar_handle_alloc(int index, void* object, void** handle, int* count) {
+int t_MPI_T_cvar_handle_alloc(int index, void* object, void** handle, int* count) {
     const Inside inside;
     int bind = library::bind_values[0];
     const int rc = original<F_MPI_T_cvar_get_info,
@@ -56,7 +54,7 @@ static int t_MPI_T_cvar_handle_alloc(int index, void* object, void** handle, int
     return to_program_error(original<F_MPI_T_cvar_handle_alloc, int(int, void*, void**, int*)>()(
         index, bound.pointer(), handle, count));
 }
-static int t_MPI_T_pvar_handle_alloc(void* session, int index, void* object, void** handle, int* count) {
+int t_MPI_T_pvar_handle_alloc(void* session, int index, void* object, void** handle, int* count) {
     const Inside inside;
     int bind = library::bind_values[0];
     const int rc = original<F_MPI_T_pvar_get_info, int(int, char*, int*, int*, int*, LDatatype*, void**,
@@ -68,9 +66,9 @@ static int t_MPI_T_pvar_handle_alloc(void* session, int index, void* object, voi
         session, index, bound.pointer(), handle, count));
 }
 
-static int t_MPI_T_event_get_info(int index, char* name, int* name_length, int* verbosity, PDatatype* types,
-                                  long* displacements, int* count, void** enumeration, PInfo* info,
-                                  char* description, int* description_length, int* bind) {
+int t_MPI_T_event_get_info(int index, char* name, int* name_length, int* verbosity, PDatatype* types,
+                           long* displacements, int* count, void** enumeration, PInfo* info,
+                           char* description, int* description_length, int* bind) {
     const Inside inside;
     const long room = types && count ? *count : 0;
     Room<LDatatype> types_(room);
@@ -87,7 +85,7 @@ static int t_MPI_T_event_get_info(int index, char* name, int* name_length, int* 
         info_.done();
     return to_program_error(rc);
 }
-static int t_MPI_T_event_handle_alloc(int index, void* object, PInfo info, void** registration) {
+int t_MPI_T_event_handle_alloc(int index, void* object, PInfo info, void** registration) {
     const Inside inside;
     int bind = library::bind_values[0];
     const int rc = original<F_MPI_T_event_get_info, int(int, char*, int*, int*, LDatatype*, long*, int*,
@@ -99,60 +97,50 @@ static int t_MPI_T_event_handle_alloc(int index, void* object, PInfo info, void*
         index, bound.pointer(), in<Info>(info), registration));
 }
 
-namespace {
-
 using EventFunction = void(void* event, void* registration, int safety, void* state);
 using FreeFunction = void(void* registration, int safety, void* state);
 using DroppedFunction = void(long long count, void* registration, int source, int safety, void* state);
 
-[[gnu::used]] void event_happened(void* event, void* registration, int safety, void* state,
-                                  EventFunction* function) asm("mpiric_event_happened");
-void event_happened(void* event, void* registration, int safety, void* state, EventFunction* function) {
+extern "C" [[gnu::used]] void mpiric_event_happened(void* event, void* registration, int safety, void* state,
+                                                    EventFunction* function) {
     const Outside outside;
     function(event, registration, to_program_cb_safety(safety), state);
 }
-[[gnu::naked]] void event_entrance() { asm("mov %r10, %r8\n jmp mpiric_event_happened"); }
-Closures events(&event_entrance);
+MPIRIC_CLOSURES(events, mpiric_event_happened, "r8");
 
-[[gnu::used]] void event_freed(void* registration, int safety, void* state,
-                               FreeFunction* function) asm("mpiric_event_freed");
-void event_freed(void* registration, int safety, void* state, FreeFunction* function) {
+extern "C" [[gnu::used]] void mpiric_event_freed(void* registration, int safety, void* state,
+                                                 FreeFunction* function) {
     const Outside outside;
     function(registration, to_program_cb_safety(safety), state);
 }
-[[gnu::naked]] void freed_entrance() { asm("mov %r10, %rcx\n jmp mpiric_event_freed"); }
-Closures freed(&freed_entrance);
+MPIRIC_CLOSURES(freed, mpiric_event_freed, "rcx");
 
-[[gnu::used]] void events_dropped(long long count, void* registration, int source, int safety, void* state,
-                                  DroppedFunction* function) asm("mpiric_events_dropped");
-void events_dropped(long long count, void* registration, int source, int safety, void* state,
-                    DroppedFunction* function) {
+extern "C" [[gnu::used]] void mpiric_events_dropped(long long count, void* registration, int source,
+                                                    int safety, void* state, DroppedFunction* function) {
     const Outside outside;
     function(count, registration, source, to_program_cb_safety(safety), state);
 }
-[[gnu::naked]] void dropped_entrance() { asm("mov %r10, %r9\n jmp mpiric_events_dropped"); }
-Closures dropped(&dropped_entrance);
+MPIRIC_CLOSURES(dropped, mpiric_events_dropped, "r9");
 
-}  // namespace
-
-static int t_MPI_T_event_register_callback(void* registration, int safety, PInfo info, void* state,
-                                           EventFunction* function) {
+int t_MPI_T_event_register_callback(void* registration, int safety, PInfo info, void* state,
+                                    EventFunction* function) {
     const Inside inside;
     void* entrance = events.entrance(reinterpret_cast<void*>(function));
     return to_program_error(original<F_MPI_T_event_register_callback, int(void*, int, LInfo, void*, void*)>()(
         registration, to_library_cb_safety(safety), in<Info>(info), state, entrance));
 }
-static int t_MPI_T_event_handle_free(void* registration, void* state, FreeFunction* function) {
+int t_MPI_T_event_handle_free(void* registration, void* state, FreeFunction* function) {
     const Inside inside;
     void* entrance = freed.entrance(reinterpret_cast<void*>(function));
     return to_program_error(
         original<F_MPI_T_event_handle_free, int(void*, void*, void*)>()(registration, state, entrance));
 }
-static int t_MPI_T_event_set_dropped_handler(void* registration, DroppedFunction* function) {
+int t_MPI_T_event_set_dropped_handler(void* registration, DroppedFunction* function) {
     const Inside inside;
     void* entrance = dropped.entrance(reinterpret_cast<void*>(function));
     return to_program_error(
         original<F_MPI_T_event_set_dropped_handler, int(void*, void*)>()(registration, entrance));
 }
 
+}  // namespace
 }  // namespace mpiric::translate

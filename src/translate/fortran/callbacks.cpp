@@ -23,24 +23,23 @@ FORTRAN(MPI_Conversion_fn_null)() {}
 
 namespace {
 
+#define HANDLERS(type)                                                                                                    \
+    extern "C" [[gnu::used]] void mpiric_fortran_handle_##type(PHandle<type>* where, int* code, void (*function)(int*, int*)) { \
+        int translated = number<type>(*where);                                                                            \
+        function(&translated, code);                                                                                      \
+    }                                                                                                                     \
+    MPIRIC_CLOSURES(handlers_##type, mpiric_fortran_handle_##type, "rdx");
+
 #if MPIRIC_IS(MPIRIC_PROGRAM) == 2
-[[gnu::used]] void operate(void* from, void* into, int* count, PDatatype* type, void (*function)(void*, void*, int*, int*)) asm("mpiric_fortran_operate");
-void operate(void* from, void* into, int* count, PDatatype* type, void (*function)(void*, void*, int*, int*)) {
+extern "C" [[gnu::used]] void mpiric_fortran_operate(void* from, void* into, int* count, PDatatype* type, void (*function)(void*, void*, int*, int*)) {
     int translated = number<Datatype>(*type);
     function(from, into, count, &translated);
 }
-[[gnu::naked]] void operate_entrance() { asm("mov %r10, %r8\n jmp mpiric_fortran_operate"); }
-Closures operations(&operate_entrance);
+MPIRIC_CLOSURES(operations, mpiric_fortran_operate, "r8");
 void* in_operation(void* function) { return operations.entrance(function); }
 
-#define HANDLER(type)                                                                                                    \
-    [[gnu::used]] void handle_##type(PHandle<type>* where, int* code, void (*function)(int*, int*)) asm("mpiric_fortran_handle_" #type); \
-    void handle_##type(PHandle<type>* where, int* code, void (*function)(int*, int*)) {                                  \
-        int translated = number<type>(*where);                                                                           \
-        function(&translated, code);                                                                                     \
-    }                                                                                                                    \
-    [[gnu::naked]] void handle_##type##_entrance() { asm("mov %r10, %rdx\n jmp mpiric_fortran_handle_" #type); }         \
-    Closures handlers_##type(&handle_##type##_entrance);                                                                 \
+#define HANDLER(type)                                                                                                     \
+    HANDLERS(type)                                                                                                        \
     void* in_handler_##type(void* function) { return handlers_##type.entrance(function); }
 #else
 void* in_operation(void* function) { return function; }  // the handles are Fortran's own
@@ -50,13 +49,8 @@ HANDLER(Comm)
 HANDLER(Win)
 HANDLER(Session)
 #undef HANDLER
-[[gnu::used]] void handle_file(PFile* where, int* code, void (*function)(int*, int*)) asm("mpiric_fortran_handle_File");
-void handle_file(PFile* where, int* code, void (*function)(int*, int*)) {
-    int translated = number<File>(*where);
-    function(&translated, code);
-}
-[[gnu::naked]] void handle_file_entrance() { asm("mov %r10, %rdx\n jmp mpiric_fortran_handle_File"); }
-Closures file_handlers(&handle_file_entrance);
+HANDLERS(File)
+#undef HANDLERS
 
 }  // namespace
 
@@ -76,7 +70,7 @@ FORTRAN(MPI_Op_create)(void* function, const int* commutes, int* op, int* ierror
 CREATE_HANDLER(MPI_Comm_create_errhandler, MPI_Comm_create_errhandler, in_handler_Comm)
 CREATE_HANDLER(MPI_Errhandler_create, MPI_Comm_create_errhandler, in_handler_Comm)
 CREATE_HANDLER(MPI_Win_create_errhandler, MPI_Win_create_errhandler, in_handler_Win)
-CREATE_HANDLER(MPI_File_create_errhandler, MPI_File_create_errhandler, file_handlers.entrance)
+CREATE_HANDLER(MPI_File_create_errhandler, MPI_File_create_errhandler, handlers_File.entrance)
 CREATE_HANDLER(MPI_Session_create_errhandler, MPI_Session_create_errhandler, in_handler_Session)
 #undef CREATE_HANDLER
 

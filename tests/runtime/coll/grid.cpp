@@ -374,7 +374,7 @@ int main(int argc, char** argv) {
         barriers(team, layout.name);
         reductions(team, layout.name, counts);
         movements(team, layout.name, counts);
-        Team::free(team);
+        delete team;
         MPI_Comm_free(&comm);
     }
     long sums[2] = {compared, failed}, all[2];

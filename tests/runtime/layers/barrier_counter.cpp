@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-namespace mpiric {
+namespace mpiric::example {
 namespace {
 
 struct State {
@@ -37,4 +37,4 @@ constinit const Layer layer_barrier_counter{
         },
 };
 
-}  // namespace mpiric
+}  // namespace mpiric::example

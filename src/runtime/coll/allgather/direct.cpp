@@ -10,22 +10,20 @@
 
 namespace mpiric::coll::allgather_direct {
 
-int direct_allgather(Board& board, char* data, const Blocks& blocks) noexcept {
-    board.announce(data);
-    bool read = true;
-    for (int step = 1; step < board.size(); ++step) {
-        const int rank = (board.rank() + step) % board.size();
-        const char* there = board.announced_by<char*>(rank);
-        read &= board.read(rank, there + blocks.begin(rank), data + blocks.begin(rank), blocks.size(rank));
-    }
-    board.finish();
-    board.await_all();
-    return read ? MPI_SUCCESS : MPI_ERR_OTHER;
-}
-
 int run(const Arguments& call) {
     return on_row(call, [&](char* data, const Blocks& blocks) {
-        return direct_allgather(call.team.board(), data, blocks);
+        Board& board = call.team.board();
+        board.announce(data);
+        bool read = true;
+        for (int step = 1; step < board.size(); ++step) {
+            const int rank = (board.rank() + step) % board.size();
+            const char* there = board.announced_by<char*>(rank);
+            read &=
+                board.read(rank, there + blocks.begin(rank), data + blocks.begin(rank), blocks.size(rank));
+        }
+        board.finish();
+        board.await_all();
+        return read ? MPI_SUCCESS : MPI_ERR_OTHER;
     });
 }
 

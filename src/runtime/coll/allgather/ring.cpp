@@ -18,10 +18,7 @@ int ring_allgather(const Team& team, const Group& group, char* data, const Block
     return MPI_SUCCESS;
 }
 
-namespace allgather_ring {
-
 MPIRIC_ALGORITHMS_OF_BOTH(Collective::allgatherv, {Collective::allgather, "ring", "Thakur et al. 2005",
                                                    nullptr, gathering_scratch, on_row_of_all<ring_allgather>})
 
-}  // namespace allgather_ring
 }  // namespace mpiric::coll

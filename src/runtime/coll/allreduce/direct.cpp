@@ -72,7 +72,7 @@ int run(const Arguments& call) {
 
 MPIRIC_ALGORITHMS({Collective::allreduce, "direct", "Goglin, Moreaud 2013",
                    [](const Workload& workload) { return reads_directly(workload) && can_divide(workload); },
-                   [](const Workload& workload) { return piece_bytes + workload.span / workload.count; }, run,
-                   ReductionOrder::fixed})
+                   [](const Workload& workload) { return piece_bytes + workload.span / workload.count; },
+                   run})
 
 }  // namespace mpiric::coll::allreduce_direct

@@ -18,10 +18,7 @@ int rabenseifner(const Reduction& reduction, const Group& group, char* data, MPI
     });
 }
 
-namespace allreduce_rabenseifner {
-
 MPIRIC_ALGORITHMS({Collective::allreduce, "rabenseifner", "Rabenseifner 2004", can_divide, whole_span,
-                   in_place_of_all<rabenseifner>, ReductionOrder::fixed})
+                   in_place_of_all<rabenseifner>})
 
-}  // namespace allreduce_rabenseifner
 }  // namespace mpiric::coll

@@ -23,10 +23,7 @@ int recursive_doubling(const Reduction& reduction, const Group& group, char* dat
     });
 }
 
-namespace allreduce_recursive_doubling {
-
 MPIRIC_ALGORITHMS({Collective::allreduce, "recursive_doubling", "Thakur et al. 2005", nullptr, whole_span,
-                   in_place_of_all<recursive_doubling>, ReductionOrder::fixed})
+                   in_place_of_all<recursive_doubling>})
 
-}  // namespace allreduce_recursive_doubling
 }  // namespace mpiric::coll

@@ -78,11 +78,11 @@ template <int radix> bool suits(const Workload& workload) {
 }
 
 MPIRIC_ALGORITHMS({Collective::allreduce, "recursive_multiplying_3", "Chilkuri et al. 2023", suits<3>,
-                   several_spans<3>, in_place_of_all<recursive_multiplying<3>>, ReductionOrder::fixed},
+                   several_spans<3>, in_place_of_all<recursive_multiplying<3>>},
                   {Collective::allreduce, "recursive_multiplying_4", "Chilkuri et al. 2023", suits<4>,
-                   several_spans<4>, in_place_of_all<recursive_multiplying<4>>, ReductionOrder::fixed},
+                   several_spans<4>, in_place_of_all<recursive_multiplying<4>>},
                   {Collective::allreduce, "recursive_multiplying_8", "Chilkuri et al. 2023", suits<8>,
-                   several_spans<8>, in_place_of_all<recursive_multiplying<8>>, ReductionOrder::fixed})
+                   several_spans<8>, in_place_of_all<recursive_multiplying<8>>})
 
 }  // namespace allreduce_recursive_multiplying
 }  // namespace mpiric::coll

@@ -15,10 +15,7 @@ int ring(const Reduction& reduction, const Group& group, char* data, MPI_Count c
     return ring_allgather(reduction.team(), group, data, blocks.times(reduction.geometry().size));
 }
 
-namespace allreduce_ring {
-
 MPIRIC_ALGORITHMS({Collective::allreduce, "ring", "Patarasuk, Yuan 2009", can_divide, whole_span,
-                   in_place_of_all<ring>, ReductionOrder::fixed})
+                   in_place_of_all<ring>})
 
-}  // namespace allreduce_ring
 }  // namespace mpiric::coll

@@ -14,7 +14,6 @@ int run(const Arguments& call) {
     return reduce_slots(reduction, input_of(call), call.receive, call.receive_count, call.team.size());
 }
 
-MPIRIC_ALGORITHMS({Collective::allreduce, "shared", "Graham, Shipman 2008", reduces_on_node, nullptr, run,
-                   ReductionOrder::fixed})
+MPIRIC_ALGORITHMS({Collective::allreduce, "shared", "Graham, Shipman 2008", reduces_on_node, nullptr, run})
 
 }  // namespace mpiric::coll::allreduce_shared

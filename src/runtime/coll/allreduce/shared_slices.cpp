@@ -18,7 +18,6 @@ int run(const Arguments& call) {
                             slices.times(reduction.geometry().size));
 }
 
-MPIRIC_ALGORITHMS({Collective::allreduce, "shared_slices", "Jain et al. 2018", divides_on_node, nullptr, run,
-                   ReductionOrder::fixed})
+MPIRIC_ALGORITHMS({Collective::allreduce, "shared_slices", "Jain et al. 2018", divides_on_node, nullptr, run})
 
 }  // namespace mpiric::coll::allreduce_shared_slices

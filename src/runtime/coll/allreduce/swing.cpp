@@ -54,6 +54,6 @@ int swing(const Reduction& reduction, const Group& group, char* data, MPI_Count 
 bool suits(const Workload& workload) { return can_divide(workload) && is_power(workload.layout.size); }
 
 MPIRIC_ALGORITHMS({Collective::allreduce, "swing", "De Sensi et al. 2024", suits, two_spans,
-                   in_place_of_all<swing>, ReductionOrder::fixed})
+                   in_place_of_all<swing>})
 
 }  // namespace mpiric::coll::allreduce_swing

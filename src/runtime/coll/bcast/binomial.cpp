@@ -17,9 +17,6 @@ int binomial(const Message& message, const Group& group, int root) noexcept {
     return MPI_SUCCESS;
 }
 
-namespace bcast_binomial {
-
 MPIRIC_ALGORITHMS({Collective::bcast, "binomial", "Thakur et al. 2005", nullptr, nullptr, bcast_by<binomial>})
 
-}  // namespace bcast_binomial
 }  // namespace mpiric::coll

@@ -10,21 +10,17 @@
 
 namespace mpiric::coll::bcast_direct {
 
-int direct_bcast(Board& board, int root, char* data, uint64_t bytes) noexcept {
-    if (board.rank() == root) {
-        board.announce(data);
-        board.finish();
-        board.await_all();
-        return MPI_SUCCESS;
-    }
-    const bool read = board.read(root, board.announced_by<char*>(root), data, bytes);
-    board.finish();
-    return read ? MPI_SUCCESS : MPI_ERR_OTHER;
-}
-
 int run(const Arguments& call) {
     return as_bytes(call, [&](char* data, uint64_t bytes) {
-        return direct_bcast(call.team.board(), call.root, data, bytes);
+        Board& board = call.team.board();
+        const bool is_root = board.rank() == call.root;
+        if (is_root)
+            board.announce(data);
+        const bool read = is_root || board.read(call.root, board.announced_by<char*>(call.root), data, bytes);
+        board.finish();
+        if (is_root)
+            board.await_all();
+        return read ? MPI_SUCCESS : MPI_ERR_OTHER;
     });
 }
 

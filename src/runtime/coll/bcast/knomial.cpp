@@ -24,12 +24,9 @@ template <int radix> int knomial(const Message& message, const Group& group, int
 template int knomial<4>(const Message&, const Group&, int) noexcept;
 template int knomial<8>(const Message&, const Group&, int) noexcept;
 
-namespace bcast_knomial {
-
 MPIRIC_ALGORITHMS({Collective::bcast, "knomial_4", "Chilkuri et al. 2023", on_more_than<2>, nullptr,
                    bcast_by<knomial<4>>},
                   {Collective::bcast, "knomial_8", "Chilkuri et al. 2023", on_more_than<4>, nullptr,
                    bcast_by<knomial<8>>})
 
-}  // namespace bcast_knomial
 }  // namespace mpiric::coll

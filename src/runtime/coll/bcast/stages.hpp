@@ -123,51 +123,46 @@ class Coming {
 
 /// Segment s travels by `trees[s % trees]`. The trees do not wait for one another: with two, a rank near the
 /// root of one tree is far from the other root, and taking segments in one order would add up the depths.
-template <size_t trees>
-int pipeline(const Team& team, const Neighbours (&by)[trees], char* data, uint64_t bytes, uint64_t segment) {
-    static_assert(trees <= 2);
-    const uint64_t end = (bytes + segment - 1) / segment;
-    const auto piece = [&](uint64_t number) {
-        return std::pair{data + number * segment, std::min(segment, bytes - number * segment)};
-    };
-    Requests sent{size_t(2 * end)};
-    const auto pass_on = [&](uint64_t number) -> int {
-        const auto [at, piece_bytes] = piece(number);
-        for (const int child : by[number % trees].children)
-            if (child != nobody)
-                MPIRIC_TRY(sent.send_on(int(number % trees), team, at, MPI_Count(piece_bytes),
-                                        world::handles.byte, child));
-        return MPI_SUCCESS;
-    };
-    if (by[0].parent == nobody) {
-        for (uint64_t number = 0; number < end; ++number)
-            MPIRIC_TRY(pass_on(number));
-        return sent.wait();
-    }
-    Coming coming[2] = {{0, trees, end}, {1, trees, trees == 2 ? end : 0}};
-    const auto post = [&](size_t tree) {
-        return coming[tree].post(team, by[tree % trees].parent, int(tree), piece);
-    };
-    MPIRIC_TRY(post(0));
-    MPIRIC_TRY(post(1));
-    while (!coming[0].over() || !coming[1].over()) {
-        size_t tree = coming[0].over();
-        if (coming[0].over() || coming[1].over()) {
-            MPIRIC_TRY(world::complete({&coming[tree].first(), 1}));
-        } else {
-            MPIRIC_TRY(either(coming[0].first(), coming[1].first(), tree));
-        }
-        const uint64_t number = coming[tree].take();
-        MPIRIC_TRY(post(tree));
-        MPIRIC_TRY(pass_on(number));
-    }
-    return sent.wait();
-}
-
-/// Runs that on the program's buffer.
 template <size_t trees> int pipeline(const Arguments& call, const Neighbours (&by)[trees], uint64_t segment) {
-    return as_bytes(
-        call, [&](char* data, uint64_t bytes) { return pipeline(call.team, by, data, bytes, segment); });
+    static_assert(trees <= 2);
+    return as_bytes(call, [&](char* data, uint64_t bytes) -> int {
+        const uint64_t end = (bytes + segment - 1) / segment;
+        const auto piece = [&](uint64_t number) {
+            return std::pair{data + number * segment, std::min(segment, bytes - number * segment)};
+        };
+        Requests sent{size_t(2 * end)};
+        const auto pass_on = [&](uint64_t number) -> int {
+            const auto [at, piece_bytes] = piece(number);
+            for (const int child : by[number % trees].children)
+                if (child != nobody)
+                    MPIRIC_TRY(sent.send_on(int(number % trees), call.team, at, MPI_Count(piece_bytes),
+                                            world::handles.byte, child));
+            return MPI_SUCCESS;
+        };
+        if (by[0].parent == nobody) {
+            for (uint64_t number = 0; number < end; ++number)
+                MPIRIC_TRY(pass_on(number));
+            return sent.wait();
+        }
+        Coming coming[2] = {{0, trees, end}, {1, trees, trees == 2 ? end : 0}};
+        const auto post = [&](size_t tree) {
+            return coming[tree].post(call.team, by[tree % trees].parent, int(tree), piece);
+        };
+        MPIRIC_TRY(post(0));
+        MPIRIC_TRY(post(1));
+        while (!coming[0].over() || !coming[1].over()) {
+            size_t tree = coming[0].over();
+            if (coming[0].over() || coming[1].over()) {
+                MPIRIC_TRY(world::complete({&coming[tree].first(), 1}));
+            } else {
+                MPIRIC_TRY(either(coming[0].first(), coming[1].first(), tree));
+            }
+            const uint64_t number = coming[tree].take();
+            MPIRIC_TRY(post(tree));
+            MPIRIC_TRY(pass_on(number));
+        }
+        return sent.wait();
+    });
 }
 
 // A broadcast between nodes, then within; algorithms differ in how the ranks of a node share memory.

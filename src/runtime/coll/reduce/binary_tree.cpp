@@ -15,6 +15,6 @@ template <uint64_t segment> int run(const Arguments& call) {
 bool suits(const Workload& workload) { return has_segments<16384>(workload) && workload.layout.size > 3; }
 
 MPIRIC_ALGORITHMS({Collective::reduce, "binary_tree_16k", "Pješivac-Grbović et al. 2007", suits,
-                   copy_and_segments<16384>, run<16384>, ReductionOrder::fixed})
+                   copy_and_segments<16384>, run<16384>})
 
 }  // namespace mpiric::coll::reduce_binary_tree

@@ -29,10 +29,7 @@ int binomial_reduce(const Reduction& reduction, const Group& group, int root, ch
     return group.rank == root ? reduction.copy(operands.partial, data, count) : MPI_SUCCESS;
 }
 
-namespace reduce_binomial {
-
 MPIRIC_ALGORITHMS({Collective::reduce, "binomial", "Thakur et al. 2005", nullptr, two_spans,
-                   on_a_copy_of_all<binomial_reduce>, ReductionOrder::fixed})
+                   on_a_copy_of_all<binomial_reduce>})
 
-}  // namespace reduce_binomial
 }  // namespace mpiric::coll

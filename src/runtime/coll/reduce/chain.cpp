@@ -13,8 +13,8 @@ template <uint64_t segment> int run(const Arguments& call) {
 }
 
 MPIRIC_ALGORITHMS({Collective::reduce, "chain_16k", "Pješivac-Grbović et al. 2007", has_segments<16384>,
-                   copy_and_segments<16384>, run<16384>, ReductionOrder::fixed},
+                   copy_and_segments<16384>, run<16384>},
                   {Collective::reduce, "chain_128k", "Pješivac-Grbović et al. 2007", has_segments<131072>,
-                   copy_and_segments<131072>, run<131072>, ReductionOrder::fixed})
+                   copy_and_segments<131072>, run<131072>})
 
 }  // namespace mpiric::coll::reduce_chain

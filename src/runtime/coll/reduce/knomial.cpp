@@ -53,8 +53,8 @@ int knomial_reduce(const Reduction& reduction, const Group& group, int root, cha
 template <int radix> uint64_t scratch(const Workload& workload) { return radix * workload.span; }
 
 MPIRIC_ALGORITHMS({Collective::reduce, "knomial_4", "Chilkuri et al. 2023", on_more_than<2>, scratch<4>,
-                   on_a_copy_of_all<knomial_reduce<4>>, ReductionOrder::fixed},
+                   on_a_copy_of_all<knomial_reduce<4>>},
                   {Collective::reduce, "knomial_8", "Chilkuri et al. 2023", on_more_than<4>, scratch<8>,
-                   on_a_copy_of_all<knomial_reduce<8>>, ReductionOrder::fixed})
+                   on_a_copy_of_all<knomial_reduce<8>>})
 
 }  // namespace mpiric::coll::reduce_knomial

@@ -96,13 +96,10 @@ int multilevel_reduce(const Reduction& reduction, int root, const void* input, v
     return MPI_SUCCESS;
 }
 
-namespace reduce_multilevel {
-
 MPIRIC_ALGORITHMS({Collective::reduce, "multilevel", "Katevenis et al. 2022",
                    [](const Workload& workload) {
                        return has_memory_levels(workload) && levels_join(workload) && elements_fit(workload);
                    },
                    two_spans, reduce_nodes<multilevel_reduce>, ReductionOrder::placement})
 
-}  // namespace reduce_multilevel
 }  // namespace mpiric::coll

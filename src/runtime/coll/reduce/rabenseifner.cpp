@@ -39,10 +39,7 @@ int rabenseifner_reduce(const Reduction& reduction, const Group& group, int root
     return folded(reduction, group, data, count, work, root);
 }
 
-namespace reduce_rabenseifner {
-
 MPIRIC_ALGORITHMS({Collective::reduce, "rabenseifner", "Rabenseifner 2004", can_divide, two_spans,
-                   on_a_copy_of_all<rabenseifner_reduce>, ReductionOrder::fixed})
+                   on_a_copy_of_all<rabenseifner_reduce>})
 
-}  // namespace reduce_rabenseifner
 }  // namespace mpiric::coll

@@ -27,6 +27,6 @@ int run(const Arguments& call) {
 }
 
 MPIRIC_ALGORITHMS({Collective::reduce, "reduce_scatter_gather", "Rabenseifner 2004", can_divide, two_spans,
-                   run, ReductionOrder::fixed})
+                   run})
 
 }  // namespace mpiric::coll::reduce_reduce_scatter_gather

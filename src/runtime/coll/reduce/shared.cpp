@@ -46,8 +46,7 @@ int run(const Arguments& call) {
                          call.receive_count);
 }
 
-MPIRIC_ALGORITHMS({Collective::reduce, "shared", "Graham, Shipman 2008", reduces_on_node, nullptr, run,
-                   ReductionOrder::fixed})
+MPIRIC_ALGORITHMS({Collective::reduce, "shared", "Graham, Shipman 2008", reduces_on_node, nullptr, run})
 
 }  // namespace reduce_shared
 }  // namespace mpiric::coll

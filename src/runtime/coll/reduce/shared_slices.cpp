@@ -17,7 +17,6 @@ int run(const Arguments& call) {
     });
 }
 
-MPIRIC_ALGORITHMS({Collective::reduce, "shared_slices", "Jain et al. 2018", divides_on_node, whole_span, run,
-                   ReductionOrder::fixed})
+MPIRIC_ALGORITHMS({Collective::reduce, "shared_slices", "Jain et al. 2018", divides_on_node, whole_span, run})
 
 }  // namespace mpiric::coll::reduce_shared_slices

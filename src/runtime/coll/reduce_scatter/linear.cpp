@@ -33,12 +33,8 @@ int linear_reduce_scatter(const Reduction& reduction, const Group& group, char* 
     return reduction.copy(sum.data(), block(me), own);
 }
 
-namespace reduce_scatter_linear {
-
 MPIRIC_ALGORITHMS_OF_BOTH(Collective::reduce_scatter,
                           {Collective::reduce_scatter_block, "linear", "Iannello 1997", nullptr,
-                           copy_and_all_blocks, with_copy_of_all<linear_reduce_scatter>,
-                           ReductionOrder::fixed})
+                           copy_and_all_blocks, with_copy_of_all<linear_reduce_scatter>})
 
-}  // namespace reduce_scatter_linear
 }  // namespace mpiric::coll

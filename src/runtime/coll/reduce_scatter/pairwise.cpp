@@ -27,6 +27,6 @@ int run(const Arguments& call) {
 
 MPIRIC_ALGORITHMS_OF_BOTH(Collective::reduce_scatter,
                           {Collective::reduce_scatter_block, "pairwise", "Thakur et al. 2005", is_commutative,
-                           copy_and_more, run, ReductionOrder::fixed})
+                           copy_and_more, run})
 
 }  // namespace mpiric::coll::reduce_scatter_pairwise

@@ -35,7 +35,7 @@ bool suits(const Workload& workload) { return workload.commutative && is_power(w
 
 MPIRIC_ALGORITHMS_OF_BOTH(Collective::reduce_scatter,
                           {Collective::reduce_scatter_block, "recursive_halving", "Thakur et al. 2005", suits,
-                           copy_and_more, with_copy_of_all<recursive_halving>, ReductionOrder::fixed})
+                           copy_and_more, with_copy_of_all<recursive_halving>})
 
 }  // namespace reduce_scatter_recursive_halving
 }  // namespace mpiric::coll

@@ -53,10 +53,8 @@ template <int radix> bool suits(const Workload& workload) {
 
 MPIRIC_ALGORITHMS_OF_BOTH(Collective::reduce_scatter,
                           {Collective::reduce_scatter_block, "recursive_multiplying_4",
-                           "Chilkuri et al. 2023", suits<4>, copy_and_all_blocks, run<4>,
-                           ReductionOrder::fixed},
+                           "Chilkuri et al. 2023", suits<4>, copy_and_all_blocks, run<4>},
                           {Collective::reduce_scatter_block, "recursive_multiplying_8",
-                           "Chilkuri et al. 2023", suits<8>, copy_and_all_blocks, run<8>,
-                           ReductionOrder::fixed})
+                           "Chilkuri et al. 2023", suits<8>, copy_and_all_blocks, run<8>})
 
 }  // namespace mpiric::coll::reduce_scatter_recursive_multiplying

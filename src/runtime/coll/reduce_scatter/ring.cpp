@@ -23,11 +23,8 @@ int ring_reduce_scatter(const Reduction& reduction, const Group& group, char* da
     return MPI_SUCCESS;
 }
 
-namespace reduce_scatter_ring {
-
 MPIRIC_ALGORITHMS_OF_BOTH(Collective::reduce_scatter,
                           {Collective::reduce_scatter_block, "ring", "Patarasuk, Yuan 2009", is_commutative,
-                           copy_and_more, with_copy_of_all<ring_reduce_scatter>, ReductionOrder::fixed})
+                           copy_and_more, with_copy_of_all<ring_reduce_scatter>})
 
-}  // namespace reduce_scatter_ring
 }  // namespace mpiric::coll

@@ -63,9 +63,8 @@ int run(const Arguments& call) {
     return shared_reduce_scatter(reduction, input_of(call), whole, slices);
 }
 
-MPIRIC_ALGORITHMS_OF_BOTH(Collective::reduce_scatter,
-                          {Collective::reduce_scatter_block, "shared", "Jain et al. 2018", suits, nullptr,
-                           run, ReductionOrder::fixed})
+MPIRIC_ALGORITHMS_OF_BOTH(Collective::reduce_scatter, {Collective::reduce_scatter_block, "shared",
+                                                       "Jain et al. 2018", suits, nullptr, run})
 
 }  // namespace reduce_scatter_shared
 }  // namespace mpiric::coll

@@ -69,7 +69,7 @@ uint64_t scratch(const Workload& workload) { return copy_and_more(workload) / 2 
 
 MPIRIC_ALGORITHMS_OF_BOTH(Collective::reduce_scatter,
                           {Collective::reduce_scatter_block, "swing", "De Sensi et al. 2024", suits, scratch,
-                           with_copy_of_all<swing_reduce_scatter>, ReductionOrder::fixed})
+                           with_copy_of_all<swing_reduce_scatter>})
 
 }  // namespace reduce_scatter_swing
 }  // namespace mpiric::coll

@@ -39,9 +39,7 @@ template <bool inclusive> int run(const Arguments& call) {
     return sent.wait();
 }
 
-MPIRIC_ALGORITHMS({Collective::scan, "linear", "Sanders, Träff 2006", nullptr, whole_span, run<true>,
-                   ReductionOrder::fixed},
-                  {Collective::exscan, "linear", "Sanders, Träff 2006", nullptr, whole_span, run<false>,
-                   ReductionOrder::fixed})
+MPIRIC_ALGORITHMS({Collective::scan, "linear", "Sanders, Träff 2006", nullptr, whole_span, run<true>},
+                  {Collective::exscan, "linear", "Sanders, Träff 2006", nullptr, whole_span, run<false>})
 
 }  // namespace mpiric::coll::scan_linear

@@ -34,8 +34,8 @@ template <bool inclusive> int run(const Arguments& call) {
 }
 
 MPIRIC_ALGORITHMS({Collective::scan, "recursive_doubling", "Hillis, Steele 1986", nullptr, two_spans,
-                   run<true>, ReductionOrder::fixed},
+                   run<true>},
                   {Collective::exscan, "recursive_doubling", "Hillis, Steele 1986", nullptr, two_spans,
-                   run<false>, ReductionOrder::fixed})
+                   run<false>})
 
 }  // namespace mpiric::coll::scan_recursive_doubling

@@ -15,9 +15,8 @@ template <bool inclusive> int run(const Arguments& call) {
     return reduce_slots(reduction, input_of(call), call.receive, call.receive_count, ranks);
 }
 
-MPIRIC_ALGORITHMS({Collective::scan, "shared", "Graham, Shipman 2008", reduces_on_node, nullptr, run<true>,
-                   ReductionOrder::fixed},
-                  {Collective::exscan, "shared", "Graham, Shipman 2008", reduces_on_node, nullptr, run<false>,
-                   ReductionOrder::fixed})
+MPIRIC_ALGORITHMS({Collective::scan, "shared", "Graham, Shipman 2008", reduces_on_node, nullptr, run<true>},
+                  {Collective::exscan, "shared", "Graham, Shipman 2008", reduces_on_node, nullptr,
+                   run<false>})
 
 }  // namespace mpiric::coll::scan_shared

@@ -24,6 +24,7 @@ struct Learned {
 template <uint32_t first, uint32_t count> struct DecisionTable : Learned {
     std::array<std::array<Entry, tune::class_count>, count> entries;
 
+    static constexpr bool has(Collective collective) noexcept { return uint32_t(collective) - first < count; }
     Entry& entry(Collective collective, uint32_t size_class) noexcept {
         return entries[uint32_t(collective) - first][size_class];
     }

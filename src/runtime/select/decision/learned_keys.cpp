@@ -74,17 +74,19 @@ std::vector<SizeRange> learned_ranges(const Exploration& exploration) {
     return joined;
 }
 
-/// Keys of explorations; `calls_of` a collective, size class and exploration.
-template <class CallsOf>
-std::string keys_text(const tune::Shape& shape, const Explorations& explorations,
-                      const tune::Catalogue& catalogue, CallsOf&& calls_of) {
+}  // namespace
+
+template <class Table>
+std::string learned_keys(const tune::Shape& shape, const Table& learned, const tune::Catalogue& catalogue) {
     std::string text;
-    for (const auto& [key, exploration] : explorations) {
+    for (const auto& [key, exploration] : learned.explorations) {
         const auto collective = Collective(key / tune::class_count);
         const std::string head = formatted("\n  {\"collective\": \"%s\", \"communicator\": ",
                                            std::string(name_of(collective)).c_str()) +
                                  shape_text(shape);
-        const uint64_t calls = calls_of(collective, key % tune::class_count, exploration);
+        const uint64_t calls = Table::has(collective)
+                                   ? learned.entry(collective, key % tune::class_count).calls
+                                   : exploration.calls;
         for (const SizeRange& range : learned_ranges(exploration))
             text += (text.empty() ? "" : ",") +
                     key_text(head, calls, range, range.learned ? exploration : *exploration.policy_proof,
@@ -93,24 +95,7 @@ std::string keys_text(const tune::Shape& shape, const Explorations& explorations
     return text;
 }
 
-}  // namespace
-
-std::string learned_keys(const tune::Shape& shape, const BlockingTable& learned,
-                         const tune::Catalogue& catalogue) {
-    return keys_text(shape, learned.explorations, catalogue,
-                     [&](Collective collective, uint32_t size_class, const Exploration& exploration) {
-                         return form_of(collective) == Form::blocking
-                                    ? learned.entry(collective, size_class).calls
-                                    : exploration.calls;
-                     });
-}
-
-std::string learned_keys(const tune::Shape& shape, const StartedTable& learned,
-                         const tune::Catalogue& catalogue) {
-    return keys_text(shape, learned.explorations, catalogue,
-                     [&](Collective collective, uint32_t size_class, const Exploration&) {
-                         return learned.entry(collective, size_class).calls;
-                     });
-}
+template std::string learned_keys(const tune::Shape&, const BlockingTable&, const tune::Catalogue&);
+template std::string learned_keys(const tune::Shape&, const StartedTable&, const tune::Catalogue&);
 
 }  // namespace mpiric::select

@@ -17,11 +17,9 @@ std::string formatted(const char* form, auto... values) {
     return text;
 }
 
-/// JSON objects with a comma between two; empty where nothing was learned. `learned`: with the explorations
-/// of the other forms moved into it, once their communicators are gone.
-std::string learned_keys(const tune::Shape& shape, const BlockingTable& learned,
-                         const tune::Catalogue& catalogue);
-std::string learned_keys(const tune::Shape& shape, const StartedTable& learned,
-                         const tune::Catalogue& catalogue);
+/// JSON objects with a comma between two; empty where nothing was learned. A BlockingTable has the
+/// explorations of the other forms in it, too, once their communicators are gone.
+template <class Table>
+std::string learned_keys(const tune::Shape& shape, const Table& learned, const tune::Catalogue& catalogue);
 
 }  // namespace mpiric::select

@@ -1,3 +1,4 @@
+// Reads the options from the environment, once, when MPI is first called.
 #include "base/options.hpp"
 
 #include <cstdlib>

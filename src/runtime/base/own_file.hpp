@@ -25,17 +25,14 @@ inline int create_file(const char* path, int flags, mode_t mode) noexcept {
     return open_no_link(path, flags | O_CREAT | O_EXCL, mode);
 }
 
-/// Returns whether an open file is a regular one of this user, without another name where `written` to.
-inline bool is_own_file(int file, bool written) noexcept {
-    struct stat facts{};
-    return syscall(SYS_fstat, file, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_uid == geteuid() &&
-           (!written || facts.st_nlink == 1);
-}
-
-/// Opens a file to append to it, created where it is missing; -1 for a link and for another user's file.
+/// Opens a file to append to it, created where it is missing; -1 for a link, another user's file, and a file
+/// with another name.
 inline int open_to_append(const char* path, mode_t mode) noexcept {
     const int file = open_no_link(path, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK, mode);
-    if (file < 0 || is_own_file(file, true))
+    struct stat facts{};
+    const bool is_own = file >= 0 && syscall(SYS_fstat, file, &facts) == 0 && S_ISREG(facts.st_mode) &&
+                        facts.st_uid == geteuid() && facts.st_nlink == 1;
+    if (file < 0 || is_own)
         return file;
     ::close(file);
     errno = EPERM;
@@ -49,9 +46,21 @@ inline bool may_be_as_long_as(uint64_t bytes) noexcept {
     return getrlimit(RLIMIT_FSIZE, &limit) != 0 || bytes <= limit.rlim_cur;
 }
 
-/// Makes a file that was not there, with all its room given at once, and maps it: a full disk must be an
-/// error here and now, not a SIGBUS in the middle of the program. Null where that fails, with the `reason`.
-inline void* map_new_file(const char* path, uint64_t bytes, const char*& reason) noexcept {
+/// Makes and maps a new file DIRECTORY/rank-R.HOST.PID.SUFFIX, whose name goes to `path`, with all its room
+/// given at once: a full disk must be an error here and now, not a SIGBUS in the middle of the program. Null
+/// where that fails, with the `reason`.
+template <size_t room>
+void* map_rank_file(char (&path)[room], const char* directory, int rank, const char* suffix, uint64_t bytes,
+                    const char*& reason) noexcept {
+    char host[65] = {};
+    gethostname(host, sizeof host - 1);
+    const int length =
+        std::snprintf(path, room, "%s/rank-%d.%s.%d.%s", directory, rank, host, int(getpid()), suffix);
+    if (length < 0 || size_t(length) >= room) {
+        reason = "the path is too long";
+        return nullptr;
+    }
+    mkdir(directory, 0755);
     if (!may_be_as_long_as(bytes)) {
         reason = std::strerror(EFBIG);
         return nullptr;
@@ -69,22 +78,6 @@ inline void* map_new_file(const char* path, uint64_t bytes, const char*& reason)
     }
     ::close(file);
     return at == MAP_FAILED ? nullptr : at;
-}
-
-/// Maps a new file DIRECTORY/rank-R.HOST.PID.SUFFIX, whose name goes to `path`.
-template <size_t room>
-void* map_rank_file(char (&path)[room], const char* directory, int rank, const char* suffix, uint64_t bytes,
-                    const char*& reason) noexcept {
-    char host[65] = {};
-    gethostname(host, sizeof host - 1);
-    const int length =
-        std::snprintf(path, room, "%s/rank-%d.%s.%d.%s", directory, rank, host, int(getpid()), suffix);
-    if (length < 0 || size_t(length) >= room) {
-        reason = "the path is too long";
-        return nullptr;
-    }
-    mkdir(directory, 0755);
-    return map_new_file(path, bytes, reason);
 }
 
 }  // namespace mpiric

@@ -1,3 +1,4 @@
+// Rules and files as text. Files are read by system calls, as the names of libc may lead to our wrappers.
 #include "base/text.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The board of a node: a ring of slots for each rank in memory that they share. Made and owned by a Team.
 #include "coll/board.hpp"
 
 #include "world/agreement.hpp"
@@ -40,9 +41,9 @@ struct alignas(64) Board::Slot {
     char* bulk() noexcept { return reinterpret_cast<char*>(this + 1); }
 };
 
-Board* Board::make(MPI_Comm node) noexcept {
+Board* Board::make(MPI_Comm node, MPI_Comm comm) noexcept {
     std::unique_ptr<Board> board{new (std::nothrow) Board};
-    const auto [comm, rank, size] = world::with_rank(node);
+    const auto [shared, rank, size] = world::with_rank(node);
     const uint32_t slot_bytes = plan_slot_bytes(size);
     const size_t stride = sizeof(Head) + depth * (sizeof(Slot) + slot_bytes);
     SharedMemory without_board;

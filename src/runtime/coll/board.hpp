@@ -23,12 +23,10 @@ namespace mpiric::coll {
 class Board {
   public:
     /// Collective over `node`, a communicator of the ranks that share memory. All have a board, or none.
-    static Board* make(MPI_Comm node) noexcept;
+    /// Messages that are waited for move on `comm`.
+    static Board* make(MPI_Comm node, MPI_Comm comm) noexcept;
     Board(const Board&) = delete;
     Board& operator=(const Board&) = delete;
-
-    /// Messages that are waited for move on `comm`.
-    void progress_on(MPI_Comm comm) noexcept { comm_ = comm; }
 
     int rank() const noexcept { return rank_; }
     int size() const noexcept { return size_; }

@@ -1,3 +1,4 @@
+// Scratch memory of a thread, and the program's buffers as plain bytes in it.
 #include "coll/buffers.hpp"
 #include "coll/blocks.hpp"
 #include <algorithm>

@@ -9,25 +9,18 @@
 
 namespace mpiric::coll {
 
-/// Members `r` … `r` + reach − 1 are the subtree, as far as there are any; its parent is that whose
-/// number is a multiple of reach · radix before it.
-inline int knomial_reach(int relative_rank, int size, int radix) noexcept {
-    int reach = 1;
-    while (reach < size && relative_rank % (reach * radix) == 0)
-        reach *= radix;
-    return reach;
-}
-
 /// One rank in the tree of some root.
 struct Knomial {
     Group group;
     int size, root, radix;
     int relative_rank;  ///< this rank, counted from the root
-    int reach;          ///< reach of its subtree
+    int reach = 1;      ///< members r … r + reach − 1 are the subtree of r, as far as there are any
 
     Knomial(const Group& group, int root, int radix) noexcept
         : group(group), size(group.size), root(root), radix(radix),
-          relative_rank((group.rank - root + size) % size), reach(knomial_reach(relative_rank, size, radix)) {
+          relative_rank((group.rank - root + size) % size) {
+        while (reach < size && relative_rank % (reach * radix) == 0)
+            reach *= radix;
     }
     Knomial(const Arguments& call, int radix) noexcept : Knomial(call.team.everyone(), call.root, radix) {}
 

@@ -1,3 +1,4 @@
+// Groups the ranks of a node by NUMA domain and package, and makes the tree of a root from the groups.
 #include "coll/levels.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Messages of algorithms: the library's own point-to-point functions, waited for without blocking a core.
 #include "coll/message.hpp"
 
 #include "coll/datatype.hpp"

@@ -1,7 +1,9 @@
+// The list of all algorithms, which the linker gathers from the sources that register them.
 #include "coll/algorithm.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <string_view>
+#include <utility>
 
 // Bounds of the section that the linker gathers from MPIRIC_ALGORITHMS.
 // NOLINTBEGIN(bugprone-reserved-identifier): the linker derives these names from the section's name.
@@ -27,23 +29,17 @@ bool has_work(const Workload& workload) noexcept {
     }
 }
 
-bool before(const Algorithm* left, const Algorithm* right) noexcept {
-    if (left->collective != right->collective)
-        return left->collective < right->collective;
-    return std::strcmp(left->name, right->name) < 0;
-}
-
-std::span<const Algorithm*> sorted() noexcept {
-    const std::span<const Algorithm*> all{__start_mpiric_algorithms, __stop_mpiric_algorithms};
-    std::ranges::sort(all, before);
-    return all;
-}
-
 }  // namespace
 
 std::span<const Algorithm* const> algorithms() noexcept {
-    static const std::span<const Algorithm* const> all = sorted();
-    return all;
+    static const std::span<const Algorithm* const> sorted = [] {
+        const std::span<const Algorithm*> all{__start_mpiric_algorithms, __stop_mpiric_algorithms};
+        std::ranges::sort(all, {}, [](const Algorithm* each) {
+            return std::pair(each->collective, std::string_view(each->name));
+        });
+        return all;
+    }();
+    return sorted;
 }
 
 bool serves(const Algorithm& algorithm, const Workload& workload, uint64_t scratch_bytes) noexcept {

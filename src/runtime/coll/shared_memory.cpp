@@ -1,3 +1,4 @@
+// Makes the shared memory of a node: rank 0 creates a file without a name, the others open it through /proc.
 #include "coll/shared_memory.hpp"
 
 #include "base/own_file.hpp"

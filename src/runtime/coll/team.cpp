@@ -1,3 +1,4 @@
+// Makes a team, collectively: which ranks share a node, their levels of memory, and the board of this node.
 #include "coll/team.hpp"
 
 #include "coll/board.hpp"
@@ -47,12 +48,10 @@ bool Team::learn_nodes(NodeSplit split, Seat seat, std::span<Introduction> all) 
         return false;
     Introduction own{rank(), 0, 0, 0, 0, seat};
     library.Bcast(&own.leader, int(sizeof own.leader), handles.byte, 0, node);
-    board_.reset(Board::make(node));
+    board_.reset(Board::make(node, comm_));
     library.Comm_free(&node);
-    if (board_) {
-        board_->progress_on(comm_);
+    if (board_)
         own = {own.leader, board_->slot_bytes(), 1, board_->direct_reads(), 0, seat};
-    }
     if (library.Allgather(&own, sizeof own, handles.byte, all.data(), sizeof own, handles.byte, comm_) !=
         MPI_SUCCESS)
         return false;

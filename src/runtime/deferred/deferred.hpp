@@ -49,8 +49,8 @@ struct Gathered {
     size_t capacity = 0;     ///< size of each buffer
     size_t flushed = 0;      ///< bytes at the begin of the stream's buffer that the program has flushed
     size_t ahead = 0;        ///< bytes of the block under way, in the plain run, that are out already
-    char* beside = nullptr;  ///< bytes held for write(1)
-    size_t beside_bytes = 0;
+    char* direct = nullptr;  ///< bytes held for write(1)
+    size_t direct_bytes = 0;
     int error = 0;  ///< errno of a write that the program has not been told about
 };
 

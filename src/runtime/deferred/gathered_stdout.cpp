@@ -70,11 +70,11 @@ bool judge_written(size_t written, size_t asked) noexcept {
     return false;
 }
 
-bool write_out_beside() noexcept {
-    const size_t bytes = gathered.beside_bytes;
-    gathered.beside_bytes = 0;
+bool write_out_direct() noexcept {
+    const size_t bytes = gathered.direct_bytes;
+    gathered.direct_bytes = 0;
     state.held_bytes.fetch_sub(bytes, std::memory_order_relaxed);
-    return bytes == 0 || judge_written(write_lines(gathered.beside, bytes), bytes);
+    return bytes == 0 || judge_written(write_lines(gathered.direct, bytes), bytes);
 }
 
 /// Under the lock of the stream.
@@ -130,9 +130,9 @@ void begin_stdout(size_t bytes) noexcept {
     if (fstat(STDERR_FILENO, &errors) == 0 && errors.st_ino == out.st_ino && errors.st_dev == out.st_dev)
         return;
     gathered.capacity = std::max<size_t>(bytes, size_t{4} * PIPE_BUF);
-    gathered.beside = new_buffer(gathered.capacity);
+    gathered.direct = new_buffer(gathered.capacity);
     char* buffer = new_buffer(gathered.capacity);
-    if (!gathered.beside || !buffer)
+    if (!gathered.direct || !buffer)
         return;
     gathered.of_stream = fileno(stdout) == STDOUT_FILENO;
     gathered.block = 4096;
@@ -153,7 +153,7 @@ bool write_out_stdout(Outgoing what) noexcept {
     const Holding holding;
     if (!holding.taken())
         return true;
-    const bool first = write_out_beside();
+    const bool first = write_out_direct();
     const size_t due = due_in_stream();
     const size_t lines = what == Outgoing::lines ? lines_of(stdout->_IO_write_base, pending()) : 0;
     return write_out_stream(std::max(due, lines)) && first;
@@ -163,7 +163,7 @@ void write_out_stdout_at_end() noexcept {
     const Holding holding(Patience::briefly);
     if (!gathered.active || !holding.taken())
         return;
-    write_out_beside();
+    write_out_direct();
     write_out_stream(due_in_stream());
 }
 
@@ -179,7 +179,7 @@ void end_stdout() noexcept {
 void make_room() noexcept {
     if (!gathered.active)
         return;
-    if (gathered.beside_bytes > 0)
+    if (gathered.direct_bytes > 0)
         write_out_stdout(Outgoing::due);
     if (pending() >= gathered.capacity / 2)
         write_out_stdout(Outgoing::lines);
@@ -220,14 +220,14 @@ ssize_t write_stdout_later(const void* from, size_t bytes) noexcept {
         return -1;
     }
     const size_t due = due_in_stream();
-    const bool fits = gathered.beside_bytes + bytes <= gathered.capacity;
-    if ((due > 0 || !fits) && !write_out_beside())
+    const bool fits = gathered.direct_bytes + bytes <= gathered.capacity;
+    if ((due > 0 || !fits) && !write_out_direct())
         return -1;
     write_out_stream(due);
     if (bytes > gathered.capacity / 2)
         return write_now(STDOUT_FILENO, from, bytes);
-    std::memcpy(gathered.beside + gathered.beside_bytes, from, bytes);
-    gathered.beside_bytes += bytes;
+    std::memcpy(gathered.direct + gathered.direct_bytes, from, bytes);
+    gathered.direct_bytes += bytes;
     state.held_bytes.fetch_add(bytes, std::memory_order_relaxed);
     bound_lateness();
     return ssize_t(bytes);

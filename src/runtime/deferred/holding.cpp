@@ -1,3 +1,4 @@
+// The lock on held output, its buffers, and the thread that bounds how late it is written.
 #include "deferred/deferred.hpp"
 
 #include <cerrno>
@@ -12,15 +13,15 @@
 namespace mpiric::deferred {
 namespace {
 
-thread_local constinit bool mine = false;
-constexpr int brief_turns = 10'000;
+thread_local constinit bool holds_lock = false;
+constexpr int most_brief_turns = 10'000;
 
 void futex(int operation, uint32_t value) noexcept {
     libc<long (*)(long, ...)>(Posix::syscall)(SYS_futex, &state.something_held,
                                               operation | FUTEX_PRIVATE_FLAG, value, nullptr, nullptr, 0);
 }
 
-[[noreturn]] void* bound(void*) {
+[[noreturn]] void* write_out_in_time(void*) {
     for (;;) {
         while (state.something_held.load(std::memory_order_acquire) == 0)
             futex(FUTEX_WAIT, 0);
@@ -34,14 +35,14 @@ void futex(int operation, uint32_t value) noexcept {
 }  // namespace
 
 Holding::Holding(Patience patience) noexcept {
-    if (mine)
+    if (holds_lock)
         return;
-    mine = true;
+    holds_lock = true;
     std::atomic_signal_fence(std::memory_order_seq_cst);
     int turns = 0;
     while (state.locked.exchange(true, std::memory_order_acquire)) {
-        if (patience == Patience::briefly && ++turns > brief_turns) {
-            mine = false;
+        if (patience == Patience::briefly && ++turns > most_brief_turns) {
+            holds_lock = false;
             return;
         }
         sched_yield();
@@ -54,7 +55,7 @@ Holding::~Holding() {
         return;
     state.locked.store(false, std::memory_order_release);
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    mine = false;
+    holds_lock = false;
 }
 
 char* new_buffer(size_t bytes) noexcept {
@@ -91,7 +92,7 @@ bool begin_lateness(uint32_t after_ms, void (*write_out)()) noexcept {
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     pthread_t thread{};
-    const bool runs = pthread_create(&thread, nullptr, bound, nullptr) == 0;
+    const bool runs = pthread_create(&thread, nullptr, write_out_in_time, nullptr) == 0;
     if (runs)
         pthread_detach(thread);
     pthread_sigmask(SIG_SETMASK, &before, nullptr);

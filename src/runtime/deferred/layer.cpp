@@ -36,7 +36,7 @@ void write_out_at_end() noexcept {
 }
 
 /// The previous handler answers the signal: at once if it is a fault, else when it is sent again.
-void answer(int signal, siginfo_t* info, void*) {
+void on_deadly_signal(int signal, siginfo_t* info, void*) {
     const int error = errno;
     write_out_at_end();
     sigaction(signal, &state.before[signal], nullptr);
@@ -51,7 +51,7 @@ void write_out_at_deadly_signals() noexcept {
     for (const int signal :
          {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGXCPU, SIGSYS}) {
         struct sigaction ours{};
-        ours.sa_sigaction = answer;
+        ours.sa_sigaction = on_deadly_signal;
         ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
         sigfillset(&ours.sa_mask);
         struct sigaction& before = state.before[signal];

@@ -11,7 +11,7 @@
 namespace mpiric::deferred {
 namespace {
 
-Stream* of(FILE* file) noexcept {
+Stream* stream_of(FILE* file) noexcept {
     for (Stream& stream : state.streams)
         if (stream.file == file)
             return &stream;
@@ -69,7 +69,7 @@ void give_buffer(FILE* file, const char* mode, bool shared) noexcept {
     if (!buffer)
         return;
     const Holding holding;
-    Stream* stream = holding.taken() ? of(nullptr) : nullptr;
+    Stream* stream = holding.taken() ? stream_of(nullptr) : nullptr;
     if (!stream || libc<int (*)(FILE*, char*, int, size_t)>(Posix::setvbuf)(file, buffer, _IOFBF,
                                                                             state.stream_capacity) != 0) {
         delete_buffer(buffer, state.stream_capacity);
@@ -94,7 +94,7 @@ void note_own_buffer(FILE* file) noexcept {
     if (!any_stream_buffered())
         return;
     const Holding holding;
-    if (Stream* stream = holding.taken() ? of(file) : nullptr)
+    if (Stream* stream = holding.taken() ? stream_of(file) : nullptr)
         change(*stream, shrink);
 }
 
@@ -102,7 +102,7 @@ ClosedStream::ClosedStream(FILE* file) noexcept {
     if (!file || !any_stream_buffered())
         return;
     const Holding holding;
-    Stream* stream = holding.taken() ? of(file) : nullptr;
+    Stream* stream = holding.taken() ? stream_of(file) : nullptr;
     if (!stream)
         return;
     buffer = stream->buffer;

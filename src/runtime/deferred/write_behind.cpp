@@ -14,14 +14,8 @@ namespace {
 
 constexpr size_t large_part = 4;  // a write of more than this part of a buffer is not joined
 
-Descriptor* of(int descriptor) noexcept {
+Descriptor* entry_of(int descriptor) noexcept {
     return descriptor >= 0 && descriptor < descriptor_count ? &state.descriptors[descriptor] : nullptr;
-}
-
-/// A limit on the size of files answers with a signal at the very write that goes beyond it.
-bool sizes_are_limited() noexcept {
-    rlimit limit{};
-    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY;
 }
 
 bool write_out(int number, Descriptor& entry) noexcept {
@@ -95,14 +89,17 @@ bool is_the_same(int number, const Descriptor& entry) noexcept {
 }  // namespace
 
 void begin_write_behind(size_t bytes) noexcept {
-    state.capacity = sizes_are_limited() ? 0 : bytes;
+    // A limit on the size of files answers with a signal at the very write that goes beyond it.
+    rlimit limit{};
+    const bool is_limited = getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY;
+    state.capacity = is_limited ? 0 : bytes;
     constexpr int most_seen = 256;
     for (int number = 0; number < most_seen; ++number)
         note_opened(number, {.flags = O_RDWR});
 }
 
 bool note_opened(int number, const Opening& opening) noexcept {
-    Descriptor* entry = of(number);
+    Descriptor* entry = entry_of(number);
     struct stat file{};
     if (!entry || fstat(number, &file) != 0)
         return true;
@@ -126,7 +123,7 @@ bool note_opened(int number, const Opening& opening) noexcept {
 }
 
 bool note_closing(int number) noexcept {
-    const Descriptor* noted = of(number);
+    const Descriptor* noted = entry_of(number);
     return !noted || !noted->regular || write_out_and(number, [](Descriptor& entry, bool) {
         release(entry);
         entry = Descriptor{};
@@ -151,7 +148,7 @@ void stop_holding_all() noexcept {
 }
 
 bool write_out(int number) noexcept {
-    Descriptor* entry = of(number);
+    Descriptor* entry = entry_of(number);
     if (!entry || entry->bytes == 0)
         return true;
     const Holding holding;
@@ -174,7 +171,7 @@ void write_out_before_streams() noexcept {
 }
 
 bool may_hold(int number) noexcept {
-    const Descriptor* entry = of(number);
+    const Descriptor* entry = entry_of(number);
     return entry && entry->may_hold;
 }
 

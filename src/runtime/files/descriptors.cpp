@@ -1,3 +1,4 @@
+// Counts what the wrappers of libc (wrap/posix.cpp) report, in the rows of the record's table of files.
 #include "files/files.hpp"
 
 #include "profile/context.hpp"

@@ -1,3 +1,4 @@
+// Counts what the wrappers of MPI-IO report, in the rows of the record's table of files, and notes hints.
 #include "files/files.hpp"
 
 #include "base/own_file.hpp"
@@ -22,18 +23,6 @@ void write_line(int to, const char* first, const char* second) noexcept {
     std::replace(line, line + bytes, '\n', '?');
     line[bytes] = '\n';
     [[maybe_unused]] const ssize_t put = write(to, line, size_t(bytes) + 1);
-}
-
-void write_hints(int to, MPI_Info info) noexcept {
-    int keys = 0;
-    world::library.Info_get_nkeys(info, &keys);
-    for (int at = 0; at < keys; ++at) {
-        char key[MPI_MAX_INFO_KEY + 1] = "", value[longest_value + 1] = "";
-        int found = 0;
-        if (world::library.Info_get_nthkey(info, at, key) == MPI_SUCCESS &&
-            world::library.Info_get(info, key, longest_value, value, &found) == MPI_SUCCESS && found)
-            write_line(to, key, value);
-    }
 }
 
 constexpr uint32_t through_mpi = 1;
@@ -133,7 +122,15 @@ void note_hints(MPI_File file, const char* path, MPI_Comm comm) noexcept {
     const int to = open_to_append(name, 0666);
     if (to >= 0) {
         write_line(to, "file", path);
-        write_hints(to, used);
+        int keys = 0;
+        world::library.Info_get_nkeys(used, &keys);
+        for (int at = 0; at < keys; ++at) {
+            char key[MPI_MAX_INFO_KEY + 1] = "", value[longest_value + 1] = "";
+            int found = 0;
+            if (world::library.Info_get_nthkey(used, at, key) == MPI_SUCCESS &&
+                world::library.Info_get(used, key, longest_value, value, &found) == MPI_SUCCESS && found)
+                write_line(to, key, value);
+        }
         close(to);
     }
     world::library.Info_free(&used);

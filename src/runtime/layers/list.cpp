@@ -1,3 +1,4 @@
+// The list of layers that the switchboard asks, from layers/order.inc.
 #include "symbols/layer.hpp"
 
 #define MPIRIC_LAYER(folder, name)                                                                           \

@@ -104,21 +104,10 @@ template <class... Arguments> long direct(long number, Arguments... arguments) n
     return call(number, arguments...);
 }
 
-int open_new(int directory, const char* path, mode_t mode) noexcept {
-    return int(
-        direct(SYS_openat, directory, path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | delay_create, mode));
-}
-
 /// Whether a name is taken, by a link that leads nowhere too. It asks no server for a file's size.
 bool is_taken(int directory, const char* path) noexcept {
     char target;
     return direct(SYS_readlinkat, directory, path, &target, 1) >= 0 || errno == EINVAL;
-}
-
-/// Whether its mode lets the owner open it again: the open that makes a file may whatever the mode.
-bool opens_again(int file) noexcept {
-    struct stat facts{};
-    return fstat(file, &facts) == 0 && (facts.st_mode & 0600) == 0600;
 }
 
 /// Length of the directory that a path names, its slash included.
@@ -144,7 +133,9 @@ bool is_refused(int directory, const char* path, std::string_view words) noexcep
 /// Gives a file that has no layout yet the one of its rule.
 bool set_layout(int file, const Attribute& layout, int directory, const char* path,
                 std::string_view words) noexcept {
-    const bool again = opens_again(file);
+    // The open that makes a file may whatever its mode; others only if the owner may.
+    struct stat facts{};
+    const bool again = fstat(file, &facts) == 0 && (facts.st_mode & 0600) == 0600;
     if (again && fsetxattr(file, "lustre.lov", layout.value, layout.bytes, 0) == 0)
         return true;
     if (again && RefusedLayouts::lasts(errno))
@@ -180,7 +171,8 @@ bool make_laid_out(int directory, const char* path, mode_t mode) noexcept {
     char name[PATH_MAX];
     if (!is_taken(directory, path) && write_name(name, path)) {
         const Attribute layout = attribute(words);
-        const int file = layout.bytes ? open_new(directory, name, mode) : -1;
+        constexpr int flags = O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | delay_create;
+        const int file = layout.bytes ? int(direct(SYS_openat, directory, name, flags, mode)) : -1;
         if (file >= 0) {
             if (set_layout(file, layout, directory, path, words))
                 made_here = direct(SYS_linkat, directory, name, directory, path, 0) == 0;

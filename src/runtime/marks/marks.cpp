@@ -1,3 +1,4 @@
+// The file of marks: filled by MarkedCall (steps/), read by src/mpiric after the run.
 #include "marks/marks.hpp"
 #include "base/clock.hpp"
 #include "base/own_file.hpp"

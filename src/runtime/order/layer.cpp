@@ -52,12 +52,6 @@ int copy_to_none(MPI_Comm, int, void*, void*, void*, int* copies) noexcept {
     return MPI_SUCCESS;
 }
 
-void free_at_finalize() noexcept {
-    int key = 0;
-    if (library.Comm_create_keyval(copy_to_none, free_ordered_world, &key, nullptr) == MPI_SUCCESS)
-        library.Comm_set_attr(handles.comm_self, key, nullptr);
-}
-
 /// MPI has been initialised: makes the world in another order, from here on the program's MPI_COMM_WORLD.
 /// Collective over the world; rank 0 reads the order. An invalid order changes nothing and is reported once.
 /// Ranks that were spawned keep their order: the file is for their parents.
@@ -76,7 +70,9 @@ void reorder_world(ProgramWorld& world) noexcept {
         if (library.Comm_split(handles.comm_world, 0, new_rank, &ordered) != MPI_SUCCESS)
             return;
         library.Comm_set_name(ordered, "MPI_COMM_WORLD");
-        free_at_finalize();
+        int key = 0;
+        if (library.Comm_create_keyval(copy_to_none, free_ordered_world, &key, nullptr) == MPI_SUCCESS)
+            library.Comm_set_attr(handles.comm_self, key, nullptr);
         worlds.ordered = ordered;
         if (world.has_group)
             library.Group_free(&world.group);

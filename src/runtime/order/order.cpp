@@ -1,3 +1,4 @@
+// Reads orders of ranks from files, and runs the mapping engine (src/mapper) as a process of its own.
 #include "order/order.hpp"
 
 #include "base/text.hpp"

@@ -1,3 +1,4 @@
+// Looks up the next definition of each name of libc, when this library is loaded.
 #include "posix/posix.hpp"
 
 #include <cerrno>

@@ -1,3 +1,4 @@
+// The handler of SIGBUS that replaces pages which the mapped file has lost.
 #include "profile/lost_pages.hpp"
 
 #include <cerrno>

@@ -1,3 +1,4 @@
+// Writes the merged record under a temporary name, then links it to the first free name.
 #include "profile/merged_file.hpp"
 
 #include "base/own_file.hpp"
@@ -39,15 +40,12 @@ class Output {
                 break;
             at += written;
             bytes -= size_t(written);
-            position_ += uint64_t(written);
         }
     }
-    uint64_t position() const noexcept { return position_; }
     bool good() const noexcept { return good_; }
 
   private:
     int file_;
-    uint64_t position_ = 0;
     bool good_ = true;
 };
 

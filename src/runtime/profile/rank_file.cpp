@@ -126,12 +126,6 @@ void Recorder::fact(const char* key, const char* value) noexcept {
     facts.used += uint32_t(key_length + value_length + 2);
 }
 
-void Recorder::fact(const char* key, uint64_t value) noexcept {
-    char text[24];
-    std::snprintf(text, sizeof text, "%llu", static_cast<unsigned long long>(value));
-    fact(key, text);
-}
-
 size_t Recorder::compact_bytes() const noexcept {
     size_t bytes = sizeof(Image);
     for (const SectionEntry& entry : image_->section)

@@ -1,3 +1,4 @@
+// What the recorder does seldom: new rows, regions, and the end. Rows are found by an index in memory.
 #include "profile/recorder.hpp"
 
 #include "base/clock.hpp"

@@ -197,7 +197,6 @@ class Recorder {
 
     /// Appends a line `key=value` to the facts of the rank.
     void fact(const char* key, const char* value) noexcept;
-    void fact(const char* key, uint64_t value) noexcept;
 
     void finish(State state) noexcept;
 

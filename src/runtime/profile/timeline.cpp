@@ -1,3 +1,4 @@
+// Adds times to the spans of a timeline, which are made twice as wide when the run outgrows them.
 #include "profile/timeline.hpp"
 
 namespace mpiric::profile {

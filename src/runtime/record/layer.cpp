@@ -88,7 +88,7 @@ void begin(ProgramWorld& world) noexcept {
         return;
     pthread_atfork(nullptr, nullptr, [] {
         runtime.recording = false;
-        symbols::step_aside();
+        symbols::deactivate();
     });
     world::begin_comm_info(world.group, add_to_record);
     if (!world.of_sessions)

@@ -1,3 +1,4 @@
+// Makes, finds and frees the tuner's state of communicators. Owned by the Tuner, shared by equal groups.
 #include "select/comm_state.hpp"
 
 #include "select/tuner.hpp"

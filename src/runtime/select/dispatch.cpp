@@ -1,3 +1,4 @@
+// See dispatch(): from the arguments of a call to the candidate that serves it.
 #include "select/dispatch.hpp"
 
 #include "coll/barrier/stages.hpp"
@@ -12,7 +13,7 @@ namespace {
 using tune::Kind;
 
 /// Raises an error of a shadow communicator on the program's, to its handler.
-int raised(MPI_Comm comm, int code) noexcept {
+int raise_error(MPI_Comm comm, int code) noexcept {
     if (code != MPI_SUCCESS)
         world::library.Comm_call_errhandler(comm, code);
     return code;
@@ -64,7 +65,7 @@ bool serves(const Tuner& all, CommState& state, const CollectiveCall& call, uint
 }
 
 /// Candidates that give the right result for a call, the library first: the same on every rank.
-std::vector<uint32_t> serving(CommState& state, const CollectiveCall& call) {
+std::vector<uint32_t> serving_candidates(CommState& state, const CollectiveCall& call) {
     const Tuner& all = tuner();
     std::vector<uint32_t> candidates = all.basis.catalogue.of(call.function.collective);
     std::erase_if(candidates, [&](uint32_t candidate) { return !serves(all, state, call, candidate); });
@@ -114,11 +115,11 @@ int run_candidate(CommState& state, const CollectiveCall& call, uint32_t candida
     if (chosen.kind == Kind::library || !serves(all, state, call, candidate))
         return call.next();
     if (chosen.kind == Kind::own)
-        return raised(call.comm,
-                      all.algorithms[candidate]->run(arguments_of(call, *state.group->shadows.team)));
+        return raise_error(call.comm,
+                           all.algorithms[candidate]->run(arguments_of(call, *state.group->shadows.team)));
     if (chosen.scope == tune::Scope::communicator) {
         const world::ShadowComm* shadow = switched_shadow(state, call.comm, candidate);
-        return shadow ? raised(call.comm, call.function.next(call.arguments, true, shadow->comm))
+        return shadow ? raise_error(call.comm, call.function.next(call.arguments, true, shadow->comm))
                       : call.next();
     }
     world::Settings& settings = all.settings[candidate];
@@ -172,7 +173,7 @@ int dispatch(const TunedFunction& function, const void* const* arguments, bool b
         return call.next();
     if (!exploration->learner)
         begin_learning(basis, learned.explorations, entry, *exploration, collective, call.bytes,
-                       serving(*state, call));
+                       serving_candidates(*state, call));
     return blocks ? explore(*state, entry, *exploration, call)
                   : explore_started(*state, entry, *exploration, call);
 }

@@ -1,3 +1,4 @@
+// Ends the run at its last mark: ranks report to rank 0 by messages that nobody waits for; it aborts the job.
 #include "steps/armed.hpp"
 
 #include "base/say.hpp"

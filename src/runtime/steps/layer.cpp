@@ -1,3 +1,4 @@
+// The layer that measures a run between two calls: arms the marks in MPI_Init, and takes times.
 #include "steps/armed.hpp"
 
 #include "base/say.hpp"
@@ -74,7 +75,7 @@ void count_calls(MPI_Group world, symbols::Function function, bool counts) noexc
     });
     pthread_atfork(nullptr, nullptr, [] {
         armed.stage = Stage::off;
-        symbols::step_aside();
+        symbols::deactivate();
     });
     world::begin_comm_info(world, add_to_marks);
     world::comm_info(world::handles.comm_world);

@@ -1,3 +1,4 @@
+// What a counted call needs seldom: digests of results and messages, and the marked call itself.
 #include "base/spin_lock.hpp"
 #include "steps/armed.hpp"
 #include "symbols/modules.hpp"

@@ -1,3 +1,4 @@
+// Finds the file that a code address belongs to, and reads memory that may not be there.
 #include "symbols/modules.hpp"
 #include "base/spin_lock.hpp"
 #include "profile/context.hpp"

@@ -69,10 +69,11 @@ constexpr bool watched_by_marks(Function function) noexcept {
            family == Family::file;
 }
 
-/// Where collectives are tuned, both are the tuner's, which keeps the library's in `untuned`.
+/// What calls of a function go on to. A layer that replaces the function puts its own here for both names,
+/// and keeps what was here to call it.
 struct NextFunction {
-    void* next = nullptr;     ///< target of the MPI_ name without us: the library, or a tool before it
-    void* library = nullptr;  ///< the library's own
+    void* next = nullptr;     ///< of the MPI_ name: the library's function, or that of a tool before it
+    void* library = nullptr;  ///< of the PMPI_ name: the library's own
 
     void* of(bool by_profiling_name) const noexcept { return by_profiling_name ? library : next; }
 };

@@ -1,3 +1,5 @@
+// Sets the slots that the entrances jump through (base/arch): a slot first leads to mpiric_resolve(), which
+// asks the layers, and then to a wrapper, a layer's function, or straight to the library.
 #include "symbols/switchboard.hpp"
 
 #include "base/say.hpp"
@@ -23,7 +25,7 @@ namespace {
 
 enum class Mode : uint8_t {
     undecided,
-    aside,  ///< no layer is enabled, the library is of another family, or the program has left MPI
+    inactive,  ///< no layer is enabled, the library is of another family, or the program has left MPI
     active
 };
 
@@ -66,14 +68,14 @@ template <class Name> bool any_layer(Interest interest, Name name) noexcept {
 }
 
 /// Calls a hook of the layers that act before each call of a name; whether there are any.
-template <class Name> bool tell_before(Name name, void (*Layer::*hook)(Name) noexcept) noexcept {
-    bool told = false;
+template <class Name> bool call_before(Name name, void (*Layer::*hook)(Name) noexcept) noexcept {
+    bool called = false;
     for (const Layer* layer : enabled_layers())
         if (interest_of(*layer, name) == Interest::before) {
             (layer->*hook)(name);
-            told = true;
+            called = true;
         }
-    return told;
+    return called;
 }
 
 /// Whether there is something to do in this process, and the library is of our family.
@@ -84,16 +86,16 @@ Mode choose_mode() noexcept {
         if (layer->enabled(runtime.options))
             switchboard.enabled[count++] = layer;
     if (count == 0)
-        return Mode::aside;
+        return Mode::inactive;
     if (!world::family_fits()) {
         say_once("nothing is recorded, tuned or reordered: this is the runtime for another family of MPI "
                  "libraries than",
                  world::version_text());
-        return Mode::aside;
+        return Mode::inactive;
     }
     world::bind();
     switchboard.enabled_count = count;
-    tell_layers(&Layer::on_library);
+    call_layers(&Layer::on_library);
     return Mode::active;
 }
 
@@ -102,7 +104,7 @@ Mode mode_of_process(Thread& self) noexcept {
     if (known != Mode::undecided)
         return known;
     if (self.depth > 0)
-        return Mode::aside;  // the library calls itself while it is being asked who it is
+        return Mode::inactive;  // the library calls itself while it is being asked who it is
     const Held held(switchboard.deciding, true);
     if (switchboard.mode.load(std::memory_order_acquire) == Mode::undecided) {
         const Inside inside(self);
@@ -139,7 +141,7 @@ void* through_stand_in(uint32_t slot, const void* target) noexcept {
     return below->entrance(name_of(slot));
 }
 
-void store(uint32_t slot, const void* target) noexcept {
+void set_slot(uint32_t slot, const void* target) noexcept {
     __atomic_store_n(&mpiric_slots[slot], through_stand_in(slot, target), __ATOMIC_RELEASE);
 }
 
@@ -149,10 +151,10 @@ void* posix_target(uint32_t at) noexcept {
     return wrapper ? wrapper : next_posix(at);
 }
 
-void lead_posix() noexcept {
+void set_posix_slots() noexcept {
     for (uint32_t at = 0; at < posix_count; ++at)
-        store(2 * function_count + at,
-              any_layer(Interest::before, Posix(at)) ? mpiric_posix_first[at] : posix_target(at));
+        set_slot(2 * function_count + at,
+                 any_layer(Interest::before, Posix(at)) ? mpiric_posix_first[at] : posix_target(at));
 }
 
 /// Finds the next definition of a function, with the functions that layers insert before it. False where a
@@ -189,8 +191,8 @@ bool find(uint32_t slot, Mode now) noexcept {
 
 /// Where a name of libc leads, asked by a slot that does not lead there yet.
 void* resolve_posix(uint32_t at) noexcept {
-    if (!tell_before(Posix(at), &Layer::before_posix))
-        store(2 * function_count + at, posix_target(at));
+    if (!call_before(Posix(at), &Layer::before_posix))
+        set_slot(2 * function_count + at, posix_target(at));
     return posix_target(at);
 }
 
@@ -202,24 +204,24 @@ std::span<const Layer* const> enabled_layers() noexcept {
 
 void interest_changed() noexcept {
     const Mode now = switchboard.mode.load(std::memory_order_acquire);
-    lead_posix();
+    set_posix_slots();
     // Functions that have not been called yet ask when they are, and those with an interest before do always.
     for (uint32_t slot = 0; now == Mode::active && slot < 2 * function_count; ++slot)
         if (next_functions[slot / 2].next && !any_layer(Interest::before, Function(slot / 2)))
             if (const void* wrapper = wrapper_in(now, slot))
-                store(slot, wrapper);
+                set_slot(slot, wrapper);
 }
 
-void step_aside() noexcept {
-    switchboard.mode.store(Mode::aside, std::memory_order_release);
+void deactivate() noexcept {
+    switchboard.mode.store(Mode::inactive, std::memory_order_release);
     for (uint32_t function = 0; function < function_count; ++function) {
         if (next_functions[function].next)
-            store(2 * function, next_functions[function].next);
+            set_slot(2 * function, next_functions[function].next);
         if (next_functions[function].library)
-            store(2 * function + 1, next_functions[function].library);
+            set_slot(2 * function + 1, next_functions[function].library);
     }
     switchboard.posix_watched = false;
-    lead_posix();
+    set_posix_slots();
 }
 
 }  // namespace mpiric::symbols
@@ -231,7 +233,7 @@ void* mpiric_resolve(uint32_t index) {
     const uint32_t function = index / 2;
     const mpiric::world::StandIn* below = mpiric::world::stand_in();
     const Mode now = mode_of_process(mpiric::thread);
-    const bool asks_always = now == Mode::active && tell_before(Function(function), &mpiric::Layer::before);
+    const bool asks_always = now == Mode::active && call_before(Function(function), &mpiric::Layer::before);
     if (!__atomic_load_n(&next_functions[function].next, __ATOMIC_ACQUIRE) && !find(index, now))
         return below->entrance(name_of(index));  // says that there is nothing
     void* target = wrapper_in(now, index);
@@ -240,6 +242,6 @@ void* mpiric_resolve(uint32_t index) {
     if (asks_always)
         return through_stand_in(index, target);
     if (switchboard.mode.load(std::memory_order_acquire) != Mode::undecided)
-        store(index, target);
+        set_slot(index, target);
     return below ? below->entrance(name_of(index)) : target;
 }

@@ -12,13 +12,13 @@ namespace mpiric::symbols {
 std::span<const Layer* const> enabled_layers() noexcept;
 
 /// Calls a hook of each enabled layer that has it, in order.
-template <class Hook, class... Arguments> void tell_layers(Hook Layer::* hook, Arguments&&... arguments) {
+template <class Hook, class... Arguments> void call_layers(Hook Layer::* hook, Arguments&&... arguments) {
     for (const Layer* layer : enabled_layers())
         if (layer->*hook)
             (layer->*hook)(arguments...);
 }
 template <class Hook, class... Arguments>
-void tell_layers_in_reverse(Hook Layer::* hook, Arguments&&... arguments) {
+void call_layers_in_reverse(Hook Layer::* hook, Arguments&&... arguments) {
     const auto enabled = enabled_layers();
     for (size_t at = enabled.size(); at > 0; --at)
         if (enabled[at - 1]->*hook)
@@ -29,7 +29,7 @@ void tell_layers_in_reverse(Hook Layer::* hook, Arguments&&... arguments) {
 void interest_changed() noexcept;
 
 /// Leads every exported name straight to its next definition, from here on.
-void step_aside() noexcept;
+void deactivate() noexcept;
 
 /// Number of times that a library has been opened by name: others may be loaded after each.
 uint32_t library_openings() noexcept;

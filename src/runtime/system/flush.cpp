@@ -1,3 +1,4 @@
+// Writes out what stdio and gfortran hold, for runs that end before their program.
 #include "system/process.hpp"
 
 #include <cerrno>

@@ -1,3 +1,4 @@
+// Names the run that this process belongs to, by variables and command lines of its launcher.
 #include "system/process.hpp"
 
 #include "base/hash.hpp"
@@ -12,11 +13,11 @@ namespace mpiric::system {
 namespace {
 
 /// Variables in which launchers name a run: PMIx, Open MPI 4, Intel MPI, PMI, PALS, ALPS, Flux, Slurm.
-constexpr const char* names[] = {"PMIX_NAMESPACE",   "OMPI_MCA_ess_base_jobid",
-                                 "I_MPI_HYDRA_UUID", "HYDRA_BSTRAP_PGID",
-                                 "PMI_KVSNAME",      "PALS_APID",
-                                 "ALPS_APP_ID",      "FLUX_JOB_ID",
-                                 "SLURM_JOB_ID",     "SLURM_STEP_ID"};
+constexpr const char* run_variables[] = {"PMIX_NAMESPACE",   "OMPI_MCA_ess_base_jobid",
+                                         "I_MPI_HYDRA_UUID", "HYDRA_BSTRAP_PGID",
+                                         "PMI_KVSNAME",      "PALS_APID",
+                                         "ALPS_APP_ID",      "FLUX_JOB_ID",
+                                         "SLURM_JOB_ID",     "SLURM_STEP_ID"};
 constexpr int most_ancestors = 16;
 
 uint64_t parent_of(uint64_t pid) noexcept {
@@ -61,7 +62,7 @@ bool take_proxy(const char* words, size_t length, uint64_t& hash) noexcept {
 uint64_t job() noexcept {
     uint64_t hash = hash_basis;
     bool named = false;
-    for (const char* name : names)
+    for (const char* name : run_variables)
         if (const char* value = std::getenv(name)) {
             hash = hash_text(hash, value);
             named = true;

@@ -1,3 +1,4 @@
+// Facts about this process from /proc, perf_event, and the driver of a GPU.
 #include "system/process.hpp"
 
 #include "allocator/totals.hpp"

@@ -1,3 +1,4 @@
+// Finds the NUMA domain and the package that hold all CPUs of a process.
 #include "system/process.hpp"
 
 #include "system/text.hpp"

@@ -1,3 +1,4 @@
+// Reads small files by system calls of our own, as the names of libc may lead to our wrappers.
 #include "system/text.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Lists the library's algorithms from spec/candidates (tune/candidates.inc), with variants by parameter.
 #include "tune/candidate.hpp"
 
 #include "base/text.hpp"
@@ -68,10 +69,6 @@ bool is_number(std::string_view text) {
            std::all_of(text.begin(), text.end(), [](char digit) { return digit >= '0' && digit <= '9'; });
 }
 
-Scope scope_of(std::string_view word) noexcept {
-    return word.starts_with("communicator") ? Scope::communicator : Scope::process;
-}
-
 /// Whether an algorithm is one of a collective's. Persistent forms obey nonblocking ones' variables.
 bool is_for(const Algorithm& algorithm, Collective collective) {
     const Form form = form_of(collective);
@@ -127,7 +124,8 @@ Catalogue::Catalogue(const Library& library)
             if (is_for(algorithm, Collective(at)) && has(algorithm, implementation_, version_) &&
                 is_sound(form_of(Collective(at)), library))
                 add(Collective(at), std::string(switched) + std::string(algorithm.name), writes_of(algorithm),
-                    scope_of(algorithm.scope), algorithm.parameters);
+                    algorithm.scope.starts_with("communicator") ? Scope::communicator : Scope::process,
+                    algorithm.parameters);
     }
 }
 

@@ -1,3 +1,4 @@
+// Takes a Race through the calls of one key, with pauses that bound the time lost.
 #include "tune/learner.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Reads a policy line by line, and finds the rules for a range of sizes.
 #include "tune/policy.hpp"
 
 #include "base/text.hpp"

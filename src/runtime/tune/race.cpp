@@ -1,3 +1,4 @@
+// The phases of a race: warm-up, race, variants of the winner, and duels with the library's own.
 #include "tune/race.hpp"
 
 #include "base/arithmetic.hpp"

@@ -1,3 +1,4 @@
+// Computes shapes from the nodes of a communicator's ranks.
 #include "tune/shape.hpp"
 
 #include "base/hash.hpp"

@@ -1,3 +1,4 @@
+// Shadow communicators, and collectives made of messages on them.
 #include "world/agreement.hpp"
 
 #include "base/clock.hpp"

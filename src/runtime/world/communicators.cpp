@@ -1,3 +1,4 @@
+// The table of the program's communicators and windows: filled by the first call on each.
 #include "world/communicators.hpp"
 
 #include "base/handle_bag.hpp"
@@ -61,7 +62,7 @@ bool groups_of_communicator(MPI_Comm comm, Groups& groups) noexcept {
 }
 
 /// Learns of a new communicator or window, and enters it in the record.
-void look_into(Groups groups, uint64_t handle, const char* name, CommInfo& info) noexcept {
+void describe(Groups groups, uint64_t handle, const char* name, CommInfo& info) noexcept {
     library.Group_size(groups.local, &info.group);
     library.Group_rank(groups.local, &info.rank);
     info.size = info.group;
@@ -114,7 +115,7 @@ CommInfo* info_of(uint64_t handle, bool is_window, const char* name, GroupsOf&& 
         delete info;
         return nullptr;
     }
-    look_into(groups, handle, name, *info);
+    describe(groups, handle, name, *info);
     // Another thread may have come first: its entry stays.
     if (CommInfo* known = comms.known.put_new(key, info); known != info) {
         std::free(info->world_ranks);

@@ -1,3 +1,4 @@
+// Finds control variables by name, and spells their values by type, or by MPICH's description.
 #include "world/control.hpp"
 
 #include "base/text.hpp"

@@ -1,3 +1,4 @@
+// Asks the library for sizes of datatypes, and for what their elements are.
 #include "world/datatypes.hpp"
 
 #include "profile/context.hpp"

@@ -1,3 +1,4 @@
+// Finds the MPI library among what is loaded, tells its family, and binds the functions that we call.
 #include "world/library.hpp"
 
 #include "base/spin_lock.hpp"

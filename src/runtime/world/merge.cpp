@@ -1,3 +1,4 @@
+// Merges the records of all ranks up a binomial tree: each rank hands a bundle of images to its parent.
 #include "world/merge.hpp"
 
 #include "base/clock.hpp"
@@ -9,10 +10,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <memory>
+#include <new>
+#include <vector>
 
 namespace mpiric::world {
 namespace {
@@ -28,32 +29,23 @@ struct Envelope {
     uint64_t bundle_bytes;
 };
 
-struct Freed {
-    void operator()(std::byte* memory) const noexcept { std::free(memory); }
-};
-
 /// A growing run of envelopes and images. Short memory makes it give up, never throw.
 class Bundle {
   public:
-    std::byte* room_for(size_t bytes) noexcept {
-        if (used_ + bytes > capacity_) {
-            const size_t wanted = std::max(used_ + bytes, capacity_ * 2);
-            auto* larger = static_cast<std::byte*>(std::realloc(memory_.get(), wanted));
-            if (!larger)
-                return nullptr;
-            (void)memory_.release();
-            memory_.reset(larger);
-            capacity_ = wanted;
-        }
-        return memory_.get() + used_;
+    std::byte* room_for(size_t bytes) noexcept try {
+        memory_.resize(std::max(memory_.size(), used_ + bytes));
+        return memory_.data() + used_;
+    } catch (const std::bad_alloc&) {
+        return nullptr;
     }
     void took(size_t bytes) noexcept { used_ += bytes; }
-    std::byte* data() const noexcept { return memory_.get(); }
+    std::byte* data() noexcept { return memory_.data(); }
+    const std::byte* data() const noexcept { return memory_.data(); }
     size_t size() const noexcept { return used_; }
 
   private:
-    std::unique_ptr<std::byte, Freed> memory_;
-    size_t used_ = 0, capacity_ = 0;
+    std::vector<std::byte> memory_;
+    size_t used_ = 0;
 };
 
 /// Waits without keeping the processor from ranks that have not come so far: with many of them on few cores,
@@ -146,7 +138,7 @@ bool take_from(const Link& link, int child, Bundle& bundle) noexcept {
 }
 
 /// Hands the bundle to the parent, or says that it is not whole.
-bool give_to(const Link& link, int parent, const Bundle& bundle, bool whole) noexcept {
+bool give_to(const Link& link, int parent, Bundle& bundle, bool whole) noexcept {
     const uint64_t bytes = whole ? bundle.size() : 0;
     if (bytes == 0) {
         const Envelope nothing = {0, 0, whole ? sizeof nothing : 0};
@@ -162,31 +154,24 @@ bool give_to(const Link& link, int parent, const Bundle& bundle, bool whole) noe
 }
 
 /// Everything that came to the root, into one file.
-bool write(const Merging& merging, const Bundle& bundle) noexcept {
-    std::unique_ptr<profile::RankImage, decltype(&std::free)> images(
-        static_cast<profile::RankImage*>(std::calloc(size_t(merging.world_size), sizeof(profile::RankImage))),
-        &std::free);
-    if (!images)
-        return false;
-    int count = 0;
-    for (size_t at = 0; at < bundle.size() && count < merging.world_size;) {
+bool write(const Merging& merging, const Bundle& bundle) noexcept try {
+    std::vector<profile::RankImage> images;
+    for (size_t at = 0; at < bundle.size() && images.size() < size_t(merging.world_size);) {
         Envelope envelope;
         std::memcpy(&envelope, bundle.data() + at, sizeof envelope);
         at += sizeof envelope;
         if (envelope.bytes)
-            images.get()[count++] = {uint32_t(envelope.rank), {bundle.data() + at, envelope.bytes}};
+            images.push_back({uint32_t(envelope.rank), {bundle.data() + at, envelope.bytes}});
         at += envelope.bytes;
     }
-    std::sort(images.get(), images.get() + count,
-              [](const profile::RankImage& left, const profile::RankImage& right) {
-                  return left.rank < right.rank;
-              });
+    std::ranges::sort(images, {}, &profile::RankImage::rank);
     const char* reason = nullptr;
-    if (count == 0 ||
-        profile::write_merged(merging.directory, merging.first_number, uint32_t(merging.world_size),
-                              {images.get(), size_t(count)}, merging.names, reason))
-        return count > 0;
+    if (images.empty() || profile::write_merged(merging.directory, merging.first_number,
+                                                uint32_t(merging.world_size), images, merging.names, reason))
+        return !images.empty();
     say_once("the records of the ranks could not be written to one file", reason);
+    return false;
+} catch (const std::bad_alloc&) {
     return false;
 }
 

@@ -32,14 +32,14 @@ template <Function function, class Pointer, class Do, class Begin>
     if (nested(self))
         return call_next(next);
     const Inside inside(self);
-    symbols::tell_layers(&Layer::before_init);
+    symbols::call_layers(&Layer::before_init);
     const uint64_t start = ticks();
     const int result = call_next(next);
     const uint64_t stop = ticks();
     if (result != MPI_SUCCESS)
         return result;
     begin();
-    symbols::tell_layers(&Layer::after_init, InitCall{function, stop - start, stop});
+    symbols::call_layers(&Layer::after_init, InitCall{function, stop - start, stop});
     return result;
 }
 
@@ -50,7 +50,7 @@ void begin_with_world() noexcept {
         world::library.Comm_get_parent(&parent) == MPI_SUCCESS && parent != world::handles.comm_null;
     world::library.Query_thread(&world.thread_level);
     world.has_group = world::library.Comm_group(world::handles.comm_world, &world.group) == MPI_SUCCESS;
-    symbols::tell_layers(&Layer::on_init, world);
+    symbols::call_layers(&Layer::on_init, world);
     state.world = world;
 }
 
@@ -62,8 +62,8 @@ template <Function function, class Pointer, class Do>
     const bool outermost = !nested(self);
     const Inside inside(self);
     if (outermost) {
-        symbols::tell_layers_in_reverse(&Layer::on_finalize, state.world);
-        symbols::step_aside();
+        symbols::call_layers_in_reverse(&Layer::on_finalize, state.world);
+        symbols::deactivate();
         if (state.world.has_group)
             world::library.Group_free(&state.world.group);
     }
@@ -106,7 +106,7 @@ extern "C" int w_MPI_Abort(MPI_Comm comm, int errorcode) {
     Thread& self = thread;
     auto* next = take_next<Function::MPI_Abort, decltype(&w_MPI_Abort)>(self);
     if (!nested(self))
-        symbols::tell_layers(&Layer::on_abort);
+        symbols::call_layers(&Layer::on_abort);
     return next(comm, errorcode);
 }
 
@@ -138,7 +138,7 @@ extern "C" int w_MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_
             ProgramWorld world{.of_sessions = true, .thread_level = MPI_THREAD_MULTIPLE};
             world.has_group =
                 world::library.Group_from_session_pset(*session, "mpi://WORLD", &world.group) == MPI_SUCCESS;
-            symbols::tell_layers(&Layer::on_init, world);
+            symbols::call_layers(&Layer::on_init, world);
             state.world = world;
         });
 }

@@ -60,13 +60,6 @@ template <class T> void leave(Callbacks<T>* given) {
         last_callbacks = nullptr;
     delete given;
 }
-/// The program has freed a keyval, of which `given` is used meanwhile. MPICH lets that be done again while
-/// attributes are left.
-template <class T> void leave_keyval(Callbacks<T>* given) {
-    if (given && given->has_keyval.exchange(false))
-        leave(given);
-}
-
 /// A value that Fortran has given: there it is an integer, for C the address of one.
 struct FortranValue {
     AttributeType type;
@@ -189,24 +182,20 @@ int* translated(int keyval, int value) {
     return nullptr;
 }
 
-void translate_value(int code, int keyval, void* value, const int* flag) {
-    if (code != 0 || !value || !flag || !*flag)
-        return;
-    int*& given = *static_cast<int**>(value);
-    for (const int predefined : program::keyval_values)
-        if (predefined == keyval && given)
-            if (int* own = translated(keyval, *given))
-                given = own;
-    if (FortranValue* fortran = fortran_value(given))
-        given = reinterpret_cast<int*>(&fortran->value);
-}
-
 template <Function function, class T>
 int get_attribute(PHandle<T> handle, int keyval, void* value, int* flag) {
     const Inside inside;
     const int rc = original<function, int(LHandle<T>, int, void*, int*)>()(
         in<T>(handle), to_library_keyval(keyval), value, flag);
-    translate_value(rc, keyval, value, flag);
+    if (rc == 0 && value && flag && *flag) {
+        int*& given = *static_cast<int**>(value);
+        for (const int predefined : program::keyval_values)
+            if (predefined == keyval && given)
+                if (int* own = translated(keyval, *given))
+                    given = own;
+        if (FortranValue* fortran = fortran_value(given))
+            given = reinterpret_cast<int*>(&fortran->value);
+    }
     return to_program_error(rc);
 }
 constexpr auto t_MPI_Comm_get_attr = &get_attribute<F_MPI_Comm_get_attr, Comm>;
@@ -241,8 +230,9 @@ template <Function function, class T> int free_keyval(int* keyval) {
     const int rc = original<function, int(int*)>()(keyval ? &changed : nullptr);
     if (keyval)
         *keyval = to_program_keyval(changed);
-    if (rc == 0)
-        leave_keyval(given);
+    // MPICH lets a keyval be freed again while attributes are left.
+    if (rc == 0 && given && given->has_keyval.exchange(false))
+        leave(given);
     leave(given);
     return to_program_error(rc);
 }

@@ -41,13 +41,15 @@ inline int last_code() {
     return program::ERR_LASTCODE + int(codes.list.size());
 }
 
-static int t_MPI_Abort(PComm comm, int code) {
+namespace {
+
+int t_MPI_Abort(PComm comm, int code) {
     const Inside inside;
     return to_program_error(original<F_MPI_Abort, int(LComm, int)>()(in<Comm>(comm), code));
 }
 /// A class is its own class, also if the library lacks it. The library does not know the number of a class
 /// that only the program's family has.
-static int t_MPI_Error_class(int code, int* errorclass) {
+int t_MPI_Error_class(int code, int* errorclass) {
     const Inside inside;
     const int rc = original<F_MPI_Error_class, int(int, int*)>()(to_library_error(code), errorclass);
     each(rc, errorclass, 1, [code](int& value) {
@@ -57,7 +59,7 @@ static int t_MPI_Error_class(int code, int* errorclass) {
     });
     return to_program_error(rc);
 }
-static int t_MPI_Error_string(int code, char* string, int* length) {
+int t_MPI_Error_string(int code, char* string, int* length) {
     const Inside inside;
     Text<program::MAX_ERROR_STRING, true> text(string);
     int rc =
@@ -66,12 +68,12 @@ static int t_MPI_Error_string(int code, char* string, int* length) {
     return to_program_error(rc);
 }
 
-static int t_MPI_Pcontrol(int level, ...) {
+int t_MPI_Pcontrol(int level, ...) {
     const Inside inside;
     return to_program_error(original<F_MPI_Pcontrol, int(int, ...)>()(level));
 }
 /// A program that sees a version uses its constants, so it never sees one newer than its ABI.
-static int t_MPI_Get_version(int* version, int* subversion) {
+int t_MPI_Get_version(int* version, int* subversion) {
     const Inside inside;
     const int rc = original<F_MPI_Get_version, int(int*, int*)>()(version, subversion);
     const bool is_known = rc == 0 && version && subversion;
@@ -82,27 +84,19 @@ static int t_MPI_Get_version(int* version, int* subversion) {
     }
     return to_program_error(rc);
 }
-static int t_MPI_Abi_get_version(int* major, int* minor) {
+int t_MPI_Abi_get_version(int* major, int* minor) {
     const bool is_standard = program::buffer_automatic && !program::weights_are_data;
     *major = is_standard ? 1 : -1;
     *minor = is_standard ? 0 : -1;
     return 0;
 }
 
-namespace {
-
-/// The buffer for an attachment; a library without MPI_BUFFER_AUTOMATIC must not take it for an address.
-bool is_attachable(void*& buffer) {
-    if (!program::buffer_automatic || buffer != program::buffer_automatic)
-        return true;
-    buffer = library::buffer_automatic;
-    return buffer != nullptr;
-}
-
 template <Function function, class Size, class... Object>
 int attach(PHandle<Object>... handle, void* buffer, Size size) {
     const Inside inside;
-    if (!is_attachable(buffer))
+    const bool is_automatic = program::buffer_automatic && buffer == program::buffer_automatic;
+    buffer = is_automatic ? library::buffer_automatic : buffer;
+    if (is_automatic && !buffer)
         return refuse(function, "the library has no MPI_BUFFER_AUTOMATIC");
     return to_program_error(
         original<function, int(LHandle<Object>..., void*, Size)>()(in<Object>(handle)..., buffer, size));
@@ -146,10 +140,8 @@ void translate_contents(int combiner, int* integers, long count, bool has_sizes)
         integers[at] = to_program_distribution_argument(integers[at]);
 }
 
-}  // namespace
-
-static int t_MPI_Type_get_contents(PDatatype datatype, int max_integers, int max_addresses, int max_datatypes,
-                                   int* integers, long* addresses, PDatatype* datatypes) {
+int t_MPI_Type_get_contents(PDatatype datatype, int max_integers, int max_addresses, int max_datatypes,
+                            int* integers, long* addresses, PDatatype* datatypes) {
     const Inside inside;
     const LDatatype type = in<Datatype>(datatype);
     int has_integers = 0, has_addresses = 0, has_types = 0, combiner = 0;
@@ -167,9 +159,9 @@ static int t_MPI_Type_get_contents(PDatatype datatype, int max_integers, int max
         translate_contents(combiner, integers, std::min(max_integers, has_integers), true);
     return to_program_error(rc);
 }
-static int t_MPI_Type_get_contents_c(PDatatype datatype, long long max_integers, long long max_addresses,
-                                     long long max_counts, long long max_datatypes, int* integers,
-                                     long* addresses, long long* counts, PDatatype* datatypes) {
+int t_MPI_Type_get_contents_c(PDatatype datatype, long long max_integers, long long max_addresses,
+                              long long max_counts, long long max_datatypes, int* integers, long* addresses,
+                              long long* counts, PDatatype* datatypes) {
     const Inside inside;
     const LDatatype type = in<Datatype>(datatype);
     long long has_integers = 0, has_addresses = 0, has_counts = 0, has_types = 0;
@@ -191,13 +183,13 @@ static int t_MPI_Type_get_contents_c(PDatatype datatype, long long max_integers,
     return to_program_error(rc);
 }
 
-static long t_MPI_Aint_add(long base, long displacement) { return base + displacement; }
-static long t_MPI_Aint_diff(long first, long second) { return first - second; }
+long t_MPI_Aint_add(long base, long displacement) { return base + displacement; }
+long t_MPI_Aint_diff(long first, long second) { return first - second; }
 
-template <int PStatus::* field> static int get_field(const PStatus* status, int* value) {
+template <int PStatus::* field> int get_field(const PStatus* status, int* value) {
     return *value = status->*field, 0;
 }
-template <int PStatus::* field> static int set_field(PStatus* status, int value) {
+template <int PStatus::* field> int set_field(PStatus* status, int value) {
     return status->*field = value, 0;
 }
 constexpr auto t_MPI_Status_get_source = &get_field<&PStatus::MPI_SOURCE>;
@@ -208,15 +200,13 @@ constexpr auto t_MPI_Status_get_error = &get_field<&PStatus::MPI_ERROR>;
 constexpr auto t_MPI_Status_set_error = &set_field<&PStatus::MPI_ERROR>;
 
 // Fortran's form of a status, of either kind, is the program's C status.
-static int copy_status(const void* from, void* to) {
+int copy_status(const void* from, void* to) {
     std::memcpy(to, from, sizeof(PStatus));
     return 0;
 }
 constexpr auto t_MPI_Status_c2f = &copy_status, t_MPI_Status_f2c = &copy_status;
 constexpr auto t_MPI_Status_c2f08 = &copy_status, t_MPI_Status_f082c = &copy_status;
 constexpr auto t_MPI_Status_f2f08 = &copy_status, t_MPI_Status_f082f = &copy_status;
-
-namespace {
 
 // The library's numbers are shifted behind the numbers of predefined handles.
 constexpr int fortran_offset = 4096;

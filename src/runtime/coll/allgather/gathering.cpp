@@ -1,3 +1,4 @@
+// The row of bytes that allgather algorithms work on: the program's buffer itself where it has no gaps.
 #include "coll/allgather/stages.hpp"
 
 namespace mpiric::coll {

@@ -42,16 +42,6 @@ int reduce_slice(const Reduction& reduction, Board& board, const Blocks& slices,
     return MPI_SUCCESS;
 }
 
-bool read_slices(Board& board, const Blocks& bytes, const std::vector<Buffers>& of) {
-    bool read = true;
-    for (int step = 1; step < board.size(); ++step) {
-        const int rank = (board.rank() + step) % board.size();
-        read &= board.read(rank, of[size_t(rank)].result + bytes.begin(rank),
-                           of[size_t(board.rank())].result + bytes.begin(rank), bytes.size(rank));
-    }
-    return read;
-}
-
 int run(const Arguments& call) {
     const Reduction reduction{call.team, call.receive_type, call.op};
     Board& board = call.team.board();
@@ -63,8 +53,13 @@ int run(const Arguments& call) {
     int code = reduce_slice(reduction, board, slices, of);
     board.finish();
     board.await_all();
-    if (!read_slices(board, slices.times(reduction.geometry().size), of))
-        code = MPI_ERR_OTHER;
+    const Blocks bytes = slices.times(reduction.geometry().size);
+    for (int step = 1; step < board.size(); ++step) {
+        const int rank = (board.rank() + step) % board.size();
+        if (!board.read(rank, of[size_t(rank)].result + bytes.begin(rank),
+                        of[size_t(board.rank())].result + bytes.begin(rank), bytes.size(rank)))
+            code = MPI_ERR_OTHER;
+    }
     board.finish();
     board.await_all();
     return code;

@@ -1,3 +1,4 @@
+// Looks up who serves the calls of a size class: the policy's choice, a learned one, or an exploration.
 #include "select/decision/decision.hpp"
 
 #include "base/say.hpp"
@@ -27,11 +28,6 @@ uint64_t collective_bits(std::string_view names) {
     return bits;
 }
 
-bool may_learn(const Rules& rules, const tune::Shape& shape, Collective collective) noexcept {
-    return rules.mode == Collectives::online && shape.ranks >= rules.learn_ranks &&
-           (rules.learn_only >> uint32_t(collective) & 1) != 0 && may_vary(rules, collective);
-}
-
 /// The candidate that a policy names; the library where this job may not use it.
 int32_t chosen(const Basis& basis, Collective collective, const std::string& name) {
     const int32_t candidate = basis.catalogue.index_of(collective, name);
@@ -50,24 +46,24 @@ constexpr uint64_t first_policy_reproof = 64;
 // After a reproof the next one comes when the key has eight times the calls.
 constexpr uint64_t next_reproof = 8;
 
-/// Calls of a key for which a policy's choice holds. Forms that do not block are never compared again.
-uint64_t calls_before_reproof(const Rules& rules, Collective collective) noexcept {
-    const bool may_change = rules.reprove && may_vary(rules, collective);
-    return may_change && form_of(collective) == Form::blocking ? first_policy_reproof : UINT64_MAX;
-}
-
 /// The ranges of a size class: the policy's choice, and for the rest whether it is learned.
 std::vector<SizeRange> ranges_of(const Basis& basis, const tune::Shape& shape, Collective collective,
                                  uint32_t size_class) {
     const uint64_t from = tune::class_begin(size_class), to = tune::class_end(size_class);
-    const int32_t otherwise = may_learn(basis.rules, shape, collective) ? Choice::explore : Choice::library;
+    const Rules& rules = basis.rules;
+    const bool learns = rules.mode == Collectives::online && shape.ranks >= rules.learn_ranks &&
+                        (rules.learn_only >> uint32_t(collective) & 1) != 0 && may_vary(rules, collective);
+    const int32_t otherwise = learns ? Choice::explore : Choice::library;
     if (!basis.policy)
         return {{from, to, otherwise}};
+    // Forms that do not block are never compared again.
+    const bool reproves =
+        rules.reprove && may_vary(rules, collective) && form_of(collective) == Form::blocking;
     std::vector<SizeRange> ranges;
     for (const tune::Covered& part : tune::look_up(*basis.policy, collective, shape, from, to))
         if (part.rule)
             ranges.push_back({part.from, part.to, chosen(basis, collective, part.rule->candidate), false,
-                              calls_before_reproof(basis.rules, collective)});
+                              reproves ? first_policy_reproof : UINT64_MAX});
         else
             ranges.push_back({part.from, part.to, otherwise});
     return ranges;
@@ -108,18 +104,6 @@ void take_reproof(Entry& entry, Exploration& exploration) {
     publish(entry, exploration);
 }
 
-Exploration& exploration_of(const Basis& basis, const tune::Shape& shape, Explorations& explorations,
-                            Entry& entry, const CallTraits& call) {
-    const uint32_t size_class = tune::class_of(call.bytes);
-    const auto [found, fresh] = explorations.try_emplace(exploration_key(call.collective, size_class));
-    Exploration& exploration = found->second;
-    if (fresh) {
-        exploration.ranges = ranges_of(basis, shape, call.collective, size_class);
-        publish(entry, exploration);
-    }
-    return exploration;
-}
-
 /// Lets a range take the fast path for `calls` calls, this one among them.
 void hold(Entry& entry, Exploration& exploration, const SizeRange& range, uint64_t calls) noexcept {
     exploration.held = range;
@@ -150,7 +134,13 @@ int32_t rotated(const Basis& basis, uint64_t calls, Collective collective) {
 
 Decision look_up(const Basis& basis, const tune::Shape& shape, Explorations& explorations, Entry& entry,
                  const CallTraits& call) {
-    Exploration& exploration = exploration_of(basis, shape, explorations, entry, call);
+    const uint32_t size_class = tune::class_of(call.bytes);
+    const auto [found, is_new] = explorations.try_emplace(exploration_key(call.collective, size_class));
+    Exploration& exploration = found->second;
+    if (is_new) {
+        exploration.ranges = ranges_of(basis, shape, call.collective, size_class);
+        publish(entry, exploration);
+    }
     take_reproof(entry, exploration);
     auto range = exploration.ranges.begin();
     while (call.bytes >= range->to && range + 1 != exploration.ranges.end())

@@ -1,3 +1,4 @@
+// The steps of an exploration: its candidates, blocks of measured calls, and the choice at its end.
 #include "select/decision/exploration.hpp"
 
 #include <algorithm>

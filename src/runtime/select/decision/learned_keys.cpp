@@ -1,3 +1,4 @@
+// Renders what explorations have learned as JSON, a key for each range of sizes.
 #include "select/decision/learned_keys.hpp"
 
 #include <algorithm>

@@ -41,6 +41,10 @@ def test_example_layer_counts_barriers(run):
     assert run() == []
 
 
+def test_layers_are_not_called_after_the_end(run):
+    assert "a call after the end" not in run(COUNT_BARRIERS="1")
+
+
 def test_example_layer_works_with_the_record(run, tmp_path):
     settings = {"MPIRIC_RECORD_DIR": tmp_path / "record", "MPIRIC_MERGE": "tree"}
     assert run(COUNT_BARRIERS="1", **settings) == ["rank 0: 3 barriers", "rank 1: 3 barriers"]

@@ -1,4 +1,4 @@
-// What the recorder does seldom: new rows, regions, and the end. Rows are found by an index in memory.
+// Seldom-used parts of the recorder: new rows, regions, and the end. Rows are found by an index in memory.
 #include "profile/recorder.hpp"
 
 #include "base/clock.hpp"

@@ -1,4 +1,4 @@
-// What a recorded call needs seldom or out of line: call sites, requests, and files.
+// Parts of a recorded call that are seldom needed, or out of line: call sites, requests, and files.
 #include "record/call.hpp"
 
 #include "symbols/modules.hpp"

@@ -62,7 +62,7 @@ bool write_policy(const Tuner& all, const std::string& keys) {
     return false;
 }
 
-/// Joins the parts of all ranks with commas between those that are not empty, and writes the policy.
+/// Joins the parts of all ranks, with a comma between two that are not empty, and writes the policy.
 void write_parts(const Tuner& all, std::span<const std::string> of_ranks) {
     std::string keys;
     for (const std::string& part : of_ranks)

@@ -1,4 +1,4 @@
-// What a counted call needs seldom: digests of results and messages, and the marked call itself.
+// Parts of a counted call that are seldom needed: digests of results and messages, and the marked call.
 #include "base/spin_lock.hpp"
 #include "steps/armed.hpp"
 #include "symbols/modules.hpp"

@@ -1,4 +1,4 @@
-// Which exported names later look-ups see: those of the MPI library, also while one is being opened.
+// Exported names that later look-ups see: those of the MPI library, also while one is being opened.
 #include "symbols/switchboard.hpp"
 
 #include "base/elf_file.hpp"

@@ -15,7 +15,7 @@ namespace {
 constexpr int most = 2048;  // communicators and windows that are known at a time
 
 struct State {
-    HandleMap<CommInfo*> known;  ///< by key_of()
+    HandleMap<CommInfo*> known;  ///< indexed by key_of()
     std::atomic<int> count{0};
     MPI_Group world_group{};
     int world_size = 0;
@@ -100,7 +100,7 @@ void describe(Groups groups, uint64_t handle, const char* name, CommInfo& info) 
     info.index = comms.enter(description);
 }
 
-/// What is known of a communicator or window, learnt now if it is new; null when there is no room.
+/// Facts about a communicator or window, asked of the library if it is new; null when the table is full.
 template <class GroupsOf>
 CommInfo* info_of(uint64_t handle, bool is_window, const char* name, GroupsOf&& groups_of) noexcept {
     const uint64_t key = key_of(handle, is_window);

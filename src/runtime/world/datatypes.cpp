@@ -1,4 +1,4 @@
-// Asks the library for sizes of datatypes, and for what their elements are.
+// Asks the library for sizes of datatypes, and for their elements.
 #include "world/datatypes.hpp"
 
 #include "profile/context.hpp"

@@ -69,31 +69,37 @@ template <Function function, Collective collective, class Fields, class Pointer>
 
 template <Function function, Collective collective, auto... fields, class... Arguments>
 struct Tuned<function, collective, Parameters<fields...>, int (*)(Arguments...)> {
-    /// A call for which the entry of its size says `library` goes on there at once, counted, after a look at
-    /// what this thread has cached: without a lock, a clock, or a function that would take its arguments out
-    /// of their registers. Others are dispatched.
+    /// Calls for which the cached entry of their size says `library` go on there at once, counted, without a
+    /// lock, a clock, or a function that would take the arguments out of their registers. Others are
+    /// dispatched.
     template <bool by_profiling_name> static int call(Arguments... arguments) {
         const void* const given[] = {static_cast<const void*>(&arguments)...};
-        if (thread.dispatching)
-            return next_function(by_profiling_name)(arguments...);
-        if constexpr (form_of(collective) == Form::blocking) {
-            const auto comm = argument<comm_at>(given);
-            const CachedCommState& cached = cached_comm_state(comm);
-            if (cached.comm == comm &&
-                cached.generation == world::caches.generation.load(std::memory_order_acquire)) {
+        const auto is_for_library = [&] {
+            if (thread.dispatching)
+                return true;
+            if constexpr (form_of(collective) == Form::blocking) {
+                const auto comm = argument<comm_at>(given);
+                const CachedCommState& cached = cached_comm_state(comm);
+                if (cached.comm != comm ||
+                    cached.generation != world::caches.generation.load(std::memory_order_acquire))
+                    return false;
                 if (!cached.state)
-                    return next_function(by_profiling_name)(arguments...);
+                    return true;
                 const Amount moved = measure(given, *cached.state);
                 const uint64_t bytes = moved.unsized ? 0 : moved.elements * world::cached_size(moved.type);
+                if ((!moved.unsized && bytes == 0) || cached.state->agrees_next)
+                    return false;
                 Entry& entry =
                     cached.state->group->blocking.entry(collective, tune::class_of(bytes / moved.shares));
-                if ((moved.unsized || bytes > 0) && !cached.state->agrees_next &&
-                    entry.choice == Choice::library) [[likely]] {
+                if (entry.choice == Choice::library) {
                     ++entry.calls;
-                    return next_function(by_profiling_name)(arguments...);
+                    return true;
                 }
             }
-        }
+            return false;
+        };
+        if (is_for_library()) [[likely]]
+            return next_function(by_profiling_name)(arguments...);
         return dispatch_call<by_profiling_name>(arguments...);
     }
 

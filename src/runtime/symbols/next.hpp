@@ -72,8 +72,8 @@ constexpr bool watched_by_marks(Function function) noexcept {
 /// Targets of calls of a function. A layer that replaces the function puts its own here for both names,
 /// and keeps the targets before, to call them.
 struct NextFunction {
-    void* next = nullptr;     ///< for the MPI_ name: the library's function, or a tool's before it
-    void* library = nullptr;  ///< for the PMPI_ name: the library's own
+    void* next = nullptr;     ///< target of the MPI_ name: the library's function, or a tool's before it
+    void* library = nullptr;  ///< target of the PMPI_ name: the library's own
 
     void* of(bool by_profiling_name) const noexcept { return by_profiling_name ? library : next; }
 };

@@ -5,7 +5,8 @@ a reduction, the contribution of a rank to a gather, all that it sends in an all
 recorded: rank 0 of the communicator is assumed. Parts sent one after the other (pipelines, segments) are
 added up; a radix above two counts as two.
 
-Sources: Thakur, Rabenseifner, Gropp 2005; Bruck et al. 1997; Chen et al. 2005 (neighbour exchange).
+Sources: Thakur, Rabenseifner, Gropp 2005; Bruck et al. 1997; Chen et al. 2005 (neighbour exchange); De
+Sensi et al. 2024 and 2025 (Swing, Bine).
 """
 
 from collections.abc import Callable, Sequence
@@ -247,6 +248,39 @@ def _to_all(ranks: int, size: float) -> CallTraffic:
     return all_pairs(ranks, size / ranks)
 
 
+def _bine_partners(ranks: int, step: int) -> Numbers:
+    """Return the partner of each rank, 1, 1, 3, 5, 11, … away; even and odd ranks go opposite ways."""
+    numbers, distance = np.arange(ranks), (1 - (-2) ** (step + 1)) // 3
+    partners: Numbers = (numbers + np.where(numbers % 2, -distance, distance)) % ranks
+    return partners
+
+
+def _bine_parents(ranks: int) -> Numbers:
+    """Return the parent of each rank in a tree with the farthest partners first; binomial for other sizes."""
+    if not is_power_of_two(ranks):
+        return binomial_parents(ranks)
+    parents, reached = np.zeros(ranks, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    for step in reversed(range(_steps(ranks))):
+        children = _bine_partners(ranks, step)[reached]
+        parents[children] = reached
+        reached = np.concatenate((reached, children))
+    return parents
+
+
+def _over_bine(algorithm: Algorithm) -> Algorithm:
+    """Return an algorithm of exchanges over distances 1, 2, 4, … with the partners of Bine."""
+
+    def renumbered(ranks: int, size: float) -> CallTraffic:
+        traffic = algorithm(ranks, size)
+        if not is_power_of_two(ranks):
+            return traffic
+        steps = np.log2(np.bitwise_xor(traffic.sources, traffic.targets)).astype(np.int64)
+        targets = np.array([_bine_partners(ranks, step) for step in range(_steps(ranks))])
+        return CallTraffic(traffic.sources, targets[steps, traffic.sources], traffic.bytes)
+
+    return renumbered
+
+
 def _spread(ranks: int, size: float) -> CallTraffic:
     """Send one block of every rank to every other rank: a gather without forwarding."""
     return all_pairs(ranks, size)
@@ -255,7 +289,8 @@ def _spread(ranks: int, size: float) -> CallTraffic:
 _ALLREDUCE: dict[str, Algorithm] = {
     "recursive_doubling": _doubling, "recexch": _doubling, "recursive_multiplying": _doubling,
     "reduce_scatter_allgather": _halving_and_doubling, "k_reduce_scatter_allgather": _halving_and_doubling,
-    "rabenseifner": _halving_and_doubling, "swing": _halving_and_doubling,
+    "rabenseifner": _halving_and_doubling, "swing": _over_bine(_halving_and_doubling),
+    "bine": _over_bine(_halving_and_doubling), "bine_doubling": _over_bine(_doubling),
     "ring": _ring_reduction, "segmented_ring": _ring_reduction,
     "tree": _tree_up_and_down, "nonoverlapping": _tree_up_and_down, "basic_linear": _to_root_and_back,
     "allgather_reduce": _spread, "direct": _spread, "knomial": _tree_up_and_down,
@@ -269,12 +304,12 @@ _BCAST: dict[str, Algorithm] = {
     "scatter_ring_allgather": _scatter_then_ring, "scatter_allgather_ring": _scatter_then_ring,
     "chain": _chain_down, "pipeline": _chain_down, "binary_tree": _binary_down,
     "split_binary_tree": _binary_down, "double_tree": _binary_down, "basic_linear": _from_root,
-    "direct": _from_root, "shumilin": _chain_down,
+    "direct": _from_root, "shumilin": _chain_down, "bine": _down(_bine_parents),
 }  # fmt: skip
 _REDUCE: dict[str, Algorithm] = {
     "binomial": _tree_up, "tree": _tree_up, "knomial": _tree_up, "chain": _chain_up, "pipeline": _chain_up,
     "shumilin": _chain_up, "binary": _binary_up, "in_order_binary": _binary_up, "binary_tree": _binary_up,
-    "linear": _to_root,
+    "linear": _to_root, "bine": _up(_bine_parents),
     "rabenseifner": _halving_then_gather, "reduce_scatter_gather": _halving_then_gather,
 }  # fmt: skip
 _ALLGATHER: dict[str, Algorithm] = {

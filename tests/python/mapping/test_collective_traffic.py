@@ -41,6 +41,33 @@ def test_halving_and_doubling_sends_most_to_the_nearest():
     assert sent.tolist() == [0, 80, 40, 0, 20, 0, 0, 0]
 
 
+def test_a_bine_butterfly_sends_over_the_distances_1_1_3():
+    sent = matrix("allreduce", "bine", 8, 80.0)
+    assert sent[0].tolist() == [0, 80, 0, 20, 0, 0, 0, 40]
+    assert sent[1].tolist() == [80, 0, 40, 0, 0, 0, 20, 0]
+
+
+def test_a_bine_tree_halves_the_distances_1_1_3():
+    sent = matrix("bcast", "bine", 8, 1.0)
+    assert [row.nonzero()[0].tolist() for row in sent] == [[1, 3, 7], [], [], [2, 4], [5], [], [], [6]]
+
+
+@pytest.mark.parametrize(
+    ("collective", "name", "usual"),
+    [
+        ("bcast", "bine", "binomial"),
+        ("reduce", "bine", "binomial"),
+        ("allreduce", "bine_doubling", "recursive_doubling"),
+    ],
+)
+def test_bine_sends_fewer_bytes_out_of_groups_of_any_size(collective, name, usual):
+    sizes = np.random.default_rng(1).integers(1, 40, 256)
+    group = np.repeat(np.arange(256), sizes)[:256]
+    leaves = group[:, None] != group
+    bine, other = (matrix(collective, form, 256, 1.0)[leaves].sum() for form in (name, usual))
+    assert bine < other
+
+
 def test_halving_sends_most_to_the_farthest():
     assert matrix("reduce_scatter", "recursive_halving", 8, 80.0)[0].tolist() == [0, 10, 20, 0, 40, 0, 0, 0]
 

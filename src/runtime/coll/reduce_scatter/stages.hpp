@@ -2,6 +2,7 @@
 #pragma once
 
 #include "coll/allreduce/stages.hpp"
+#include "coll/bine.hpp"
 #include "coll/blocks.hpp"
 #include "coll/lanes.hpp"
 #include "coll/reduction.hpp"
@@ -74,27 +75,13 @@ inline uint64_t copy_and_all_blocks(const Workload& workload) noexcept {
 
 // Who meets whom in Swing, and which blocks they then exchange.
 
-class Swing {
+class Swing : public Bine {
   public:
-    explicit Swing(int size) noexcept : size_(size) {}
-
-    int steps() const noexcept { return std::countr_zero(unsigned(size_)); }
-
-    /// Even ranks go (1 − (−2)^(step+1))/3 to the right, odd ones to the left.
-    int peer(int rank, int step) const noexcept {
-        int power = -2;
-        for (int at = 0; at < step; ++at)
-            power *= -2;
-        const int distance = (1 - power) / 3;
-        return ((rank + (rank % 2 ? -distance : distance)) % size_ + size_) % size_;
-    }
+    using Bine::Bine;
 
     /// The blocks that a rank still gathers from `step` on: its own and the blocks of ranks that it has yet
     /// to meet, ascending.
     std::vector<int> from(int rank, int step) const;
-
-  private:
-    int size_;
 };
 
 // Reductions whose work the leaders of each node share: first inside nodes, slice by slice.

@@ -191,6 +191,10 @@ def all_situations() -> Iterator[Situation]:
                             rank_orders=orders(plain),
                         )
                         yield replace(plain, allowed=EVERYTHING, inherited=inherited)
+        plain_host = machine()
+        described = replace(plain_host, topology=replace(plain_host.topology, xml="<topology/>"))
+        slow = situation(library, on=described)
+        yield replace(slow, hint_directory="/home/u/hints", time_topology=lambda: 1.0)
         hdf5 = ("/x/libhdf5.so.310",)
         driven = replace(library, file_drivers=("ufs", "nfs", "lustre"))
         yield writing(situation(driven, ranks=8, nodes=4, allowed=EVERYTHING, libraries=hdf5))

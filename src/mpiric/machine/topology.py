@@ -1,6 +1,7 @@
 """Topology of this machine, of a file, or of a synthetic description; without hwloc, from /sys."""
 
 import re
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from math import prod
@@ -102,6 +103,13 @@ def topology_of(host: Host) -> Topology:
         host, "", ", ".join(f"{name}={host.environ[name]}" for name in redirections(host.environ))
     )
     return read_topology(xml) if xml else read_sysfs_topology(host)
+
+
+def topology_s(host: Host) -> float:
+    """Return the time in which hwloc reads the topology of this machine."""
+    begin_s = time.monotonic()
+    topology_of(host)
+    return time.monotonic() - begin_s
 
 
 def load_topology(host: Host, source: str) -> Topology:

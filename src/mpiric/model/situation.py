@@ -187,6 +187,7 @@ class Situation:
     read_library_defaults: Callable[[], Mapping[str, str]] = field(default=dict, compare=False, repr=False)
     try_layout: Callable[[], str] = field(default=str, compare=False, repr=False)
     read_neighbours: Callable[[], Sequence[ProcessSeen]] = field(default=tuple, compare=False, repr=False)
+    time_topology: Callable[[], float] = field(default=float, compare=False, repr=False)
 
     @cached_property
     def host_names(self) -> HostNames:
@@ -207,6 +208,11 @@ class Situation:
     def layout_refused(self) -> str:
         """Return the reason why no layout can be set in the job's output directory; "" if it can."""
         return self.try_layout()
+
+    @cached_property
+    def topology_s(self) -> float:
+        """Return the time in which hwloc reads the topology of this machine."""
+        return self.time_topology()
 
     @cached_property
     def neighbours(self) -> tuple[ProcessSeen, ...]:

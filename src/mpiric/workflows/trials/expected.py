@@ -6,6 +6,7 @@ from functools import cache
 from mpiric import mpis
 from mpiric.host.host import Host
 from mpiric.machine.running_ranks import see_jobs
+from mpiric.machine.topology import topology_s
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.situation import Allowed, Observation, RankSeen, Situation
 from mpiric.tuning.store import default_store
@@ -107,5 +108,6 @@ def situation_of(
         hint_directory=str(default_store().parent / "hints"),
         read_host_names=cache(lambda: host_names(job, nics, host)),
         read_neighbours=cache(lambda: see_jobs(host)),
+        time_topology=cache(lambda: topology_s(host)),
         read_host_mpi=cache(lambda: host_mpi(job, mpi, host) if job.container else None),
     )

@@ -85,6 +85,21 @@ def are_chosen_at_start(implementation: str) -> bool:
     )
 
 
+# Scope of a setting → why the runtime cannot change it in a program with MPI_THREAD_MULTIPLE.
+_UNDER_THREADS = {
+    "process": "their control variable belongs to the process, and would act on the calls of other threads",
+    "communicators created afterwards": "a communicator keeps the algorithm that is set when it is created, "
+    "and another thread may create one meanwhile",
+}
+
+
+def why_not_under_threads(implementation: str) -> str:
+    """Return why the runtime does not choose its algorithms under MPI_THREAD_MULTIPLE, "" without reason."""
+    if implementation not in implementations():
+        return ""
+    return _UNDER_THREADS.get(packaged_table(f"{_DIRECTORY}/{implementation}")["scope"], "")
+
+
 @cache
 def implementations() -> tuple[str, ...]:
     """Return the implementations whose algorithms are known, in alphabetical order."""

@@ -12,6 +12,7 @@ from mpiric.algorithms.library import (
     are_chosen_at_start,
     coarse_algorithms,
     version_numbers,
+    why_not_under_threads,
 )
 from mpiric.knobs._declaration import knob
 from mpiric.model.job import Spelling
@@ -167,6 +168,9 @@ def _consider_tuner(situation: Situation) -> Skip | Try:
         values.append("online")
     crowd = 1.5 if situation.rank_count > 16 else 1.0
     because = "every collective, communicator and size gets the algorithm that is fastest there"
+    why = why_not_under_threads(situation.mpi.implementation)
+    if why and situation.shown("many_threads", 0.0):
+        because += f"; under MPI_THREAD_MULTIPLE not the library's own, as {why}"
     return Try(tuple(values), min(0.6, 0.35 * crowd), because)
 
 

@@ -3,7 +3,8 @@
 from dataclasses import replace
 
 import pytest
-from tests.support.answers import skipped
+from tests.support.answers import LEAST, skipped
+from tests.support.behaviours import ALLREDUCE, doing
 from tests.support.situations import BY_LABEL, situation
 
 from mpiric import knobs
@@ -47,3 +48,17 @@ def test_io_is_left_alone_without_a_call_of_it():
     with_it = calling("mpi_file_open", mpi="openmpi-5.0.11", libraries=components)
     assert "mpi-io-library" not in knobs.to_try(without)
     assert "mpi-io-library" in knobs.to_try(with_it)
+
+
+@pytest.mark.parametrize(
+    ("label", "why"),
+    [("mpich-5.0.2", "belongs to the process"), ("openmpi-5.0.11", "may create one meanwhile")],
+)
+def test_tuning_of_collectives_under_threads_names_what_it_leaves_to_the_library(label, why):
+    def because(threads):
+        shown = replace(ALLREDUCE, numbers={**ALLREDUCE.numbers, "many_threads": threads})
+        case = replace(doing(calling("mpi_allreduce", mpi=label), shown), least_share=LEAST)
+        return knobs.to_try(case)["collectives"].because
+
+    assert why in because(1.0)
+    assert why not in because(0.0)

@@ -14,7 +14,10 @@ from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import Finding
 from mpiric.model.profile import Advice, Profile
 
-_START_UP = "start_up_share"  # share of the run with MPI_Init and MPI_Finalize
+# Numbers that are shares of MPI_Init, MPI_Finalize and the time between them; other shares leave these out.
+_WITH_START_UP = ("start_up_share", "networks_start_share")
+_END = "launcher_end_s"
+_AROUND = ("launcher_start_s", "program_start_s", _END)  # rest of the run, where it is known
 
 
 @dataclass(frozen=True)
@@ -69,15 +72,14 @@ def advise_on(
     """Return the advice of the rules whose numbers are all known, in the same order.
 
     ``names`` are further texts in the sentences: the slow node, and the place where ranks wait.
-    Gains are shares of the whole run, and most numbers shares of the time between MPI_Init and MPI_Finalize.
+    Gains are shares of the whole run, as far as its length is known.
     """
-    inside = 1.0 - numbers.get(_START_UP, 0.0)
     values: dict[str, float | str] = {"slow_node": "NODE", "waiting_place": "", **numbers, **(names or {})}
     pieces = [
         Advice(
             Finding(rule.id, *(quote(text, values) for text in (rule.says, rule.evidence, rule.fix))),
-            min(1.0, numbers.get(rule.gain, 0.0)) * (1.0 if rule.gain == _START_UP else inside),
-            _expected(rule, numbers, inside),
+            _of_run(rule.gain, numbers),
+            _expected(rule, numbers),
             quote(rule.basis, numbers),
             rule.knobs,
             _commands(rule, command or "CMD"),
@@ -89,12 +91,24 @@ def advise_on(
     return causes_first(pieces, {rule.id: rule.effect_of for rule in rules()})
 
 
-def _expected(rule: Rule, numbers: Mapping[str, float], inside: float) -> float | None:
+def _of_run(name: str, numbers: Mapping[str, float]) -> float:
+    """Return a number that is a share of a part of the run as a share of the whole run; 0 without it."""
+    wall_s, start_up = numbers.get("wall_s", 0.0), numbers.get("start_up_share", 0.0)
+    part_s = wall_s / (1.0 - start_up) if start_up < 1 else numbers.get("start_up_s", 0.0)
+    run_s = part_s + sum(numbers.get(around, 0.0) for around in _AROUND)
+    if name in _WITH_START_UP:
+        part_s += numbers.get(_END, 0.0)  # without networks the launcher ends sooner as well
+    else:
+        part_s *= 1.0 - start_up
+    return (part_s / run_s if run_s > 0 else 1.0) * max(0.0, min(1.0, numbers.get(name, 0.0)))
+
+
+def _expected(rule: Rule, numbers: Mapping[str, float]) -> float | None:
     """Return the expected gain, at most its upper bound."""
     if not rule.expected:
         return None
-    bound = numbers.get(rule.gain, 0.0) if rule.gain else 1.0
-    return inside * max(0.0, min(1.0, bound, numbers.get(rule.expected, 0.0)))
+    expected = _of_run(rule.expected, numbers)
+    return min(expected, _of_run(rule.gain, numbers)) if rule.gain else expected
 
 
 def _commands(rule: Rule, command: str) -> tuple[str, ...]:

@@ -5,25 +5,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
+from mpiric.algorithms.library import why_not_under_threads
 from mpiric.host.command_log import masked
 from mpiric.model.dataclass import dataclass
-from mpiric.model.machine import parse_pu_list
 from mpiric.model.profile import (
     SHORT_S,
-    CollectiveUse,
     Comparison,
     Profile,
     QuantityChange,
-    RankUse,
     TimelineRow,
     TimelineUse,
 )
 from mpiric.model.record import RankRecord, RankState, Record
 from mpiric.profile import cells, communicators
 from mpiric.profile.advise import advise
-from mpiric.profile.cells import POINT_TO_POINT, counted, fact, rank_uses
+from mpiric.profile.cells import rank_uses
 from mpiric.profile.communicators import by_collective, by_communicator, labels
 from mpiric.profile.efficiency import Waiting, efficiencies, slow_node_numbers
+from mpiric.profile.expected import expected_numbers, networks_start
 from mpiric.profile.files import file_totals
 from mpiric.profile.numbers import (
     affinity_numbers,
@@ -36,72 +35,7 @@ from mpiric.profile.numbers import (
 )
 from mpiric.profile.sites import site_uses, waiting_place
 
-_COPY_BYTES_PER_S = 4e9  # a copy reads and writes, half of the bandwidth of a core
-_FAULT_S = 0.5e-6  # page fault including zeroing of 4 KiB, for records that do not have its cost
-_GATHERED, _JOINED = 4, 16  # messages, accesses that are combined into one
-
-
-def expected_numbers(
-    record: Record,
-    waiting: Waiting,
-    ranks: tuple[RankUse, ...],
-    collectives: tuple[CollectiveUse, ...],
-    numbers: Mapping[str, float],
-) -> dict[str, float]:
-    """Return the numbers that rules use as ``expected``; 0 if the record has no basis for them."""
-    total_s = sum(rank.time_s for rank in ranks) or 1.0
-    transfer = _point_to_point_transfer_s(record, waiting) / total_s
-    late_bytes = _late_bytes(record)
-    barriers = [use for use in collectives if use.name == "MPI_Barrier"]
-    system_s = sum(fact(rank, "time.system_us") for rank in record.ranks) / 1e6
-    fault_s = sum(fact(rank, "faults.minor") * _fault_s(rank) for rank in record.ranks)
-    crowding, sharing = numbers["ranks_per_cpu"], _most_on_one_cpu(ranks)
-    return {
-        "point_to_point_transfer_share": transfer,
-        "late_bytes_in_all": late_bytes,
-        "late_copy_share": min(numbers["point_to_point_share"], late_bytes / _COPY_BYTES_PER_S / total_s),
-        "gathered_share": transfer * numbers["small_message_share"] * (1 - 1 / _GATHERED),
-        "barrier_transfer_share": sum(max(0.0, use.time_s - use.waited_s) for use in barriers) / total_s,
-        "page_fault_share": min(system_s, fault_s) / total_s,
-        "joined_access_share": numbers["io_share"] * numbers["small_io_share"] * (1 - 1 / _JOINED),
-        "crowded_wait_share": numbers["mpi_share"] * (1 - 1 / crowding) if crowding > 1 else 0.0,
-        "taken_cpu_share": max(0.0, 1.0 - numbers["cpu_use"] - numbers["io_share"]),
-        "shared_cpu_share": 1 - 1 / sharing,
-    }
-
-
-def _fault_s(rank: RankRecord) -> float:
-    return fact(rank, "fault_ns") / 1e9 if "fault_ns" in rank.facts else _FAULT_S
-
-
-def _point_to_point_transfer_s(record: Record, waiting: Waiting) -> float:
-    return sum(
-        max(0.0, cell.time_s - waiting.waited_s(rank, cell))
-        for rank in record.ranks
-        for cell in counted(rank)
-        if record.function_classes.get(cell.function) in POINT_TO_POINT
-    )
-
-
-def _late_bytes(record: Record) -> float:
-    """Return the bytes of late receives, extrapolated from the examined receives."""
-    looked_at = sum(rank.receives.looked_at for rank in record.ranks)
-    late_bytes = sum(rank.receives.late_bytes for rank in record.ranks)
-    receives = sum(
-        cell.calls
-        for rank in record.ranks
-        for cell in rank.cells
-        if record.function_classes.get(cell.function) == "receive"
-    )
-    return late_bytes * max(1.0, receives / looked_at) if looked_at else 0.0
-
-
-def _most_on_one_cpu(ranks: tuple[RankUse, ...]) -> float:
-    """Return the largest number of ranks per CPU among ranks with the same mask; at least 1."""
-    bound = Counter((rank.host, cpus) for rank in ranks if (cpus := parse_pu_list(rank.affinity)))
-    return max((1.0, *(count / len(cpus) for (_, cpus), count in bound.items())))
-
-
+_WORTH = 0.05  # share of the time in collectives that is worth a note
 _IN_MEMORY = "record.in_memory"
 _LIBRARY_PREFIX = "library."  # prefix of facts that the library reports
 
@@ -118,6 +52,7 @@ def analyse(record: Record, command: str = "", usable_cpus: Mapping[str, int] | 
     inside = tuple(use for use in functions if use.name not in cells.OUTSIDE)
     numbers = {
         "ranks": record.world_size,
+        "many_threads": float(any(map(cells.is_threaded, record.ranks))),
         "wall_s": max((rank.wall_s for rank in ranks), default=0.0),
         **time_numbers(inside, collectives, ranks),
         **message_numbers(record, p2p, places),
@@ -132,6 +67,7 @@ def analyse(record: Record, command: str = "", usable_cpus: Mapping[str, int] | 
     # Start-up of the rank that waits least for others in it.
     numbers["start_up_s"] = min(map(cells.outside_s, record.ranks), default=0.0)
     numbers["start_up_share"] = numbers["start_up_s"] / max(1e-9, numbers["start_up_s"] + numbers["wall_s"])
+    numbers["networks_start_share"] = networks_start(_fact(record, "mpi.version")) * numbers["start_up_share"]
     timeline = timeline_of(record, [region.name for region in regions])
     numbers |= excess_numbers(timeline)
     parts = _fact(record, "mpi.version").split(",")[0].split()
@@ -158,7 +94,7 @@ def analyse(record: Record, command: str = "", usable_cpus: Mapping[str, int] | 
         nodes=nodes,
         node_traffic=communicators.between_nodes(p2p, places),
         numbers=numbers,
-        notes=_notes(record),
+        notes=(*_notes(record), *_library_algorithms(record, numbers)),
     )
     return replace(profile, advice=advise(profile))
 
@@ -173,6 +109,20 @@ def _library(record: Record) -> dict[str, str]:
     return {
         key.removeprefix(_LIBRARY_PREFIX): value for key, value in facts if key.startswith(_LIBRARY_PREFIX)
     }
+
+
+def _library_algorithms(record: Record, numbers: Mapping[str, float]) -> tuple[str, ...]:
+    """Return the note on algorithms of the library that cannot be chosen while the program runs."""
+    version = _fact(record, "mpi.version").lower()
+    implementation = "openmpi" if "open mpi" in version else "mpich" if "mpich" in version else ""
+    why = why_not_under_threads(implementation)
+    collectives = numbers["collective_wait_share"] + numbers["collective_transfer_share"]
+    if not why or not numbers["many_threads"] or collectives < _WORTH:
+        return ()
+    return (
+        "the program asks for MPI_THREAD_MULTIPLE: while it runs, mpiric chooses among its own collective "
+        f"algorithms, not among the library's: {why}. `mpiric tune` sets the library's before MPI starts",
+    )
 
 
 def _notes(record: Record) -> tuple[str, ...]:

@@ -31,9 +31,14 @@ def _spent_s(rank: RankRecord) -> float:
     return sum(cell.time_s + cell.waited_s for cell in counted(rank))
 
 
+def is_threaded(rank: RankRecord) -> bool:
+    """Return whether several threads of a rank may call MPI at once."""
+    return rank.thread_level in _MULTIPLE
+
+
 def threads_in_mpi(rank: RankRecord) -> int:
     """Return the number of threads concurrently in MPI, from the sum of their times."""
-    if rank.thread_level not in _MULTIPLE or rank.wall_s <= 0:
+    if not is_threaded(rank) or rank.wall_s <= 0:
         return 1
     return max(1, ceil(_spent_s(rank) / rank.wall_s))
 

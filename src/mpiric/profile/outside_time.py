@@ -1,7 +1,6 @@
 """Time of a run before MPI_Init and after MPI_Finalize, and its cause."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from mpiric.host.facts.local import NAME_LIMIT_S, own_name_s
 from mpiric.model.amount import seconds
@@ -16,7 +15,7 @@ _WORTH_S, _WORTH_SHARE = 1.0, 0.2  # a part of the run that is worth a finding e
 _CAUSE_SHARE = 0.5  # smallest share of the waiting time that names its cause
 _START_SHARE, _NAME_S = 0.05, 0.1  # a slow name resolution exceeds both: share of the run, and time
 _QUESTIONS = 10  # launcher, its daemons, the library and its network layers each resolve the name
-START_NUMBERS = ("launcher_start_s", "program_start_s", "library_start_s")
+OUTSIDE_NUMBERS = ("launcher_start_s", "program_start_s", "library_start_s", "launcher_end_s")
 _SOURCE = "getaddrinfo(3), hosts(5); getrusage(2): CPU time of the ranks before MPI_Init"
 
 
@@ -38,9 +37,10 @@ class RunParts:
 
     @property
     def numbers(self) -> dict[str, float]:
-        """Return the start-up of launcher, program and MPI library, as numbers of a profile."""
+        """Return the start-up of launcher, program and MPI library, and the end, as numbers of a profile."""
         program_s = min(self.before_s, self.before_cpu_s)
-        return dict(zip(START_NUMBERS, (self.before_s - program_s, program_s, self.init_s), strict=True))
+        parts_s = (self.before_s - program_s, program_s, self.init_s, self.after_s)
+        return dict(zip(OUTSIDE_NUMBERS, parts_s, strict=True))
 
 
 def run_parts(record: Record, host_name: str, launched_unix_s: float, wall_s: float) -> RunParts | None:
@@ -150,15 +150,6 @@ def outside_of(record: Record, machine: Machine, run_s: float, ended_unix_s: flo
 
 
 def with_outside(advice: tuple[Advice, ...], outside: Advice) -> tuple[Advice, ...]:
-    """Insert the advice before the first that promises less; gains become shares of the whole run."""
-    inside = 1.0 - outside.gain_share
-    advice = tuple(
-        replace(
-            item,
-            gain_share=inside * item.gain_share,
-            expected_share=None if item.expected_share is None else inside * item.expected_share,
-        )
-        for item in advice
-    )
+    """Insert the advice before the first that promises less."""
     at = next((n for n, item in enumerate(advice) if item.promise < outside.promise), len(advice))
     return (*advice[:at], outside, *advice[at:])

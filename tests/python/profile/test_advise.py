@@ -135,9 +135,31 @@ def test_causes_are_rules_and_their_chains_end():
         chain(name)
 
 
+STARTS_LONG = {
+    "barrier_share": 0.5,
+    "barrier_transfer_share": 0.2,
+    "start_up_s": 3.0,
+    "start_up_share": 0.75,
+    "wall_s": 1.0,
+    "nodes": 1.0,
+}
+
+
 def test_gains_are_shares_of_the_run_with_the_start_and_end_of_mpi():
-    numbers = {"barrier_share": 0.5, "barrier_transfer_share": 0.2, "start_up_s": 3.0, "start_up_share": 0.75}
-    advice = {item.finding.id: item for item in advise_on({**numbers, "wall_s": 1.0}, "./app")}
+    advice = {item.finding.id: item for item in advise_on(STARTS_LONG, "./app")}
     assert advice["start-up"].gain_share == 0.75
     assert advice["barriers"].gain_share == pytest.approx(0.125)
     assert advice["barriers"].expected_share == pytest.approx(0.05)
+
+
+def test_gains_are_shares_of_the_run_with_the_launcher_where_its_time_is_known():
+    around = {"launcher_start_s": 2.0, "program_start_s": 1.0, "launcher_end_s": 1.0}
+    advice = {item.finding.id: item for item in advise_on({**STARTS_LONG, **around}, "./app")}
+    assert advice["start-up"].gain_share == pytest.approx(0.75 * 5.0 / 8.0)
+    assert advice["barriers"].gain_share == pytest.approx(0.5 / 8.0)
+
+
+@pytest.mark.parametrize(("nodes", "reported"), [(1.0, "start-up"), (2.0, "start-up-on-several-nodes")])
+def test_a_long_start_up_is_reported_with_the_cure_for_the_number_of_nodes(nodes, reported):
+    ids = {item.finding.id for item in advise_on({**STARTS_LONG, "nodes": nodes}, "./app")}
+    assert {"start-up", "start-up-on-several-nodes"} & ids == {reported}

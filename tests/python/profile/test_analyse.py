@@ -260,3 +260,31 @@ def test_start_up_is_the_time_of_the_rank_that_waits_least():
     (advice,) = [candidate for candidate in profile.advice if candidate.finding.id == "start-up"]
     assert advice.gain_share == pytest.approx(1 / 3)
     assert "node-transport" in advice.knobs
+
+
+@pytest.mark.parametrize(
+    ("version", "why"),
+    [
+        ("Open MPI v5.0.11, package", "another thread may create one meanwhile"),
+        ("MPICH Version: 5.0.2", "belongs to the process"),
+    ],
+)
+def test_a_note_tells_why_algorithms_of_the_library_are_not_chosen_under_threads(version, why):
+    reduces = cell("MPI_Allreduce", 1000, 8000, 5.0)
+
+    def notes(level):
+        facts = {"host": "n1", "mpi.version": version}
+        return analyse(record(rank(0, 10.0, reduces, thread_level=level, facts=facts))).notes
+
+    assert any("MPI_THREAD_MULTIPLE" in note and why in note for note in notes(3))
+    assert not any("MPI_THREAD_MULTIPLE" in note for note in notes(2))
+
+
+def test_page_faults_take_a_share_of_the_cpu_time_where_others_use_the_cpus():
+    def share(cpu_s, switches):
+        facts = {"host": "n1", "faults.minor": "1000000", "fault_ns": "1000", "time.system_us": "1500000"}
+        facts |= {"time.user_us": str(int(cpu_s * 1e6) - 1500000), "switches.involuntary": str(switches)}
+        return analyse(record(rank(0, 10.0, facts=facts))).numbers["page_fault_share"]
+
+    assert share(2.0, 0) == pytest.approx(0.13)  # it sleeps for the rest
+    assert share(2.0, 1000) == pytest.approx(0.65)

@@ -218,6 +218,11 @@ def _read_profile(
         return Profiled(prepared, trial, None, None, why_not)
     usable_cpus = {machine.host_name: machine.usable_cpu_count}
     analysed = analyse(record, sh_command(masked(request.argv)), usable_cpus)
+    is_only_record = not any(directory.glob("record-*.mpiric"))
+    is_whole = trial.outcome is Outcome.OK and is_only_record
+    parts = run_parts(record, machine.host_name, launched_unix_s, trial.wall_s) if is_whole else None
+    if parts is not None:
+        analysed = replace(analysed, numbers={**analysed.numbers, **parts.numbers})
     analysed = with_layouts(analysed, record, host, prepared.parsed.job.working_directory)
     profile_ = with_stuck(with_others(name_sites(analysed, host), directory), record, host)
     shape = NodeTopology(machine.host_name, machine.topology.cores)
@@ -226,12 +231,8 @@ def _read_profile(
         for item in profile_.advice
     )
     advice = _name_binding_variable(advice, record, prepared.parsed)
-    is_only_record = not any(directory.glob("record-*.mpiric"))
-    if trial.outcome is Outcome.OK and is_only_record:
-        parts = run_parts(record, machine.host_name, launched_unix_s, trial.wall_s)
-        outside = outside_advice(parts, hosts_line(machine)) if parts else None
-        profile_ = replace(profile_, numbers={**profile_.numbers, **(parts.numbers if parts else {})})
-        advice = with_outside(advice, outside) if outside else advice
+    outside = outside_advice(parts, hosts_line(machine)) if parts else None
+    advice = with_outside(advice, outside) if outside else advice
     alone = ranks_alone(prepared.parsed.job, record, host)
     advice = (alone,) if alone else advice
     return Profiled(

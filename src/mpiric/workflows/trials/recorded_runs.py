@@ -42,9 +42,10 @@ from mpiric.model.record import Record
 from mpiric.model.run import RECORDED, Outcome, Phase, Plan, Run, Trial
 from mpiric.model.situation import Situation
 from mpiric.model.translation import family_above
+from mpiric.profile.advise import advise
 from mpiric.profile.analyse import analyse, compare
 from mpiric.profile.behaviour import behaviour_of, merged
-from mpiric.profile.outside_time import START_NUMBERS, with_outside
+from mpiric.profile.outside_time import OUTSIDE_NUMBERS, with_outside
 from mpiric.profile.pace import run_pace
 from mpiric.profile.read import read_record
 from mpiric.profile.sites import name_sites
@@ -268,13 +269,15 @@ def load(record: Path, host: Host | None = None) -> Profile:
     data = read_record(record)
     profile = analyse(data, str(facts.get("command", "")))
     profile = replace(profile, shape=node_topology(facts.get("node_shape")))
+    with suppress(AttributeError, TypeError, ValueError):
+        numbers = facts.get("numbers", {})
+        outside = {name: float(numbers[name]) for name in OUTSIDE_NUMBERS if name in numbers}
+        profile = replace(profile, numbers={**profile.numbers, **outside})
+        profile = replace(profile, advice=advise(profile))
     if host is not None:
         profile = name_sites(profile, host)
     causes: list[Advice] = []
     with suppress(KeyError, TypeError, ValueError):
-        numbers = facts.get("numbers", {})
-        starts = {name: float(numbers[name]) for name in START_NUMBERS if name in numbers}
-        profile = replace(profile, numbers={**profile.numbers, **starts})
         for advice in map(advice_from_json, facts["findings"]):
             if advice.finding.id == TIME_OUTSIDE:
                 profile = replace(profile, advice=with_outside(profile.advice, advice))

@@ -106,7 +106,8 @@ def test_the_line_for_the_hosts_file_has_the_address_of_the_best_network():
 
 def test_the_start_is_split_into_launcher_program_and_library():
     numbers = replace(LATE, before_cpu_s=28.0).numbers
-    assert numbers == {"launcher_start_s": 2.0, "program_start_s": 28.0, "library_start_s": 0.1}
+    starts = {"launcher_start_s": 2.0, "program_start_s": 28.0, "library_start_s": 0.1}
+    assert numbers == {**starts, "launcher_end_s": pytest.approx(LATE.after_s)}
 
 
 def test_parts_of_a_run_add_up_to_its_time():
@@ -134,18 +135,16 @@ def test_a_recorded_run_of_a_tune_has_its_time_outside():
 
 def test_a_report_of_a_record_keeps_the_finding(monkeypatch, tmp_path):
     advice = outside_advice(LATE, LINE, quickly)
-    (tmp_path / "report.json").write_text(json.dumps({"findings": [advice_json(advice)]}))
+    report = {"findings": [advice_json(advice)], "numbers": LATE.numbers}
+    (tmp_path / "report.json").write_text(json.dumps(report))
     monkeypatch.setattr(recorded_runs, "read_record", lambda _: record(rank(0, 1.0)))
     assert recorded_runs.load(tmp_path).advice[0] == advice
 
 
-def test_gains_become_shares_of_the_whole_run():
-    other = Advice(Finding("other", "", "", ""), 1.0, 0.5, "", (), (), "")
+def test_time_outside_is_reported_before_findings_that_promise_less():
+    other = Advice(Finding("other", "", "", ""), 0.3, 0.1, "", (), (), "")
     outside = outside_advice(LATE, LINE, quickly)
-    first, second = with_outside((other,), outside)
-    assert first is outside
-    assert second.gain_share == pytest.approx(0.101 / 30.301)
-    assert second.expected_share == pytest.approx(0.0505 / 30.301)
+    assert with_outside((other,), outside) == (outside, other)
 
 
 def test_the_name_of_this_host_is_resolved():

@@ -48,6 +48,46 @@ print(f"total {sum((a @ a)[0, 0] for _ in range(20))}\\n", end="")
 """
 
 
+# Programs of others that Debian links with its Open MPI 4: tests of ScaLAPACK (package scalapack-mpi-test),
+# HDF5 through h5py (python3-h5py-mpi), PETSc through petsc4py (python3-petsc4py).
+_SCALAPACK = Path("/usr/lib/x86_64-linux-gnu/scalapack/openmpi-tests")
+_DEBIAN_PYTHON, _DEBIAN_MODULES = "/usr/bin/python3", Path("/usr/lib/python3/dist-packages")
+_HDF5 = """\
+import h5py, numpy
+from mpi4py import MPI
+world = MPI.COMM_WORLD
+with h5py.File("data.h5", "w", driver="mpio", comm=world) as file:
+    data = file.create_dataset("data", (world.size, 1 << 16), "f8")
+    for step in range(8):
+        with data.collective:
+            data[world.rank] = numpy.full(1 << 16, world.rank + step)
+    total = world.allreduce(float(data[world.rank].sum()))
+if world.rank == 0:
+    print(f"total {total}")
+"""
+_PETSC = """\
+import sys, petsc4py
+petsc4py.init(sys.argv)
+from petsc4py import PETSc
+n = 64
+matrix = PETSc.Mat().createAIJ([n * n, n * n], nnz=5)
+for row in range(*matrix.getOwnershipRange()):
+    for other, value in ((row, 4.0), (row - 1, -1.0), (row + 1, -1.0), (row - n, -1.0), (row + n, -1.0)):
+        if 0 <= other < n * n:
+            matrix[row, other] = value
+matrix.assemble()
+x, b = matrix.createVecs()
+b.set(1.0)
+solver = PETSc.KSP().create()
+solver.setOperators(matrix)
+solver.setType("cg")
+solver.getPC().setType("jacobi")
+solver.setTolerances(rtol=1e-8)
+solver.solve(b, x)
+PETSc.Sys.Print(f"total {x.norm():.3f}")
+"""
+
+
 @dataclass(frozen=True)
 class Program:
     """A program: its command under a library, and a pattern of the results that it prints."""
@@ -67,6 +107,13 @@ def programs(bed: Bed, arguments: argparse.Namespace) -> Iterator[Program]:
     yield Program("heat3d", (bed.program("heat3d"), "48", "10"), "heat .*")
     threads = bed.build(Path(__file__).with_name("_threads.c"), "threads", "-fopenmp")
     yield Program("OpenMP", (threads, "20"), "total .*")
+    if bed.mpi.label.startswith("openmpi-4"):
+        if (_SCALAPACK / "xdlu").exists():
+            test = f"cd {_SCALAPACK} && exec ./xdlu"  # it reads LU.dat there
+            yield Program("ScaLAPACK's LU test", ("sh", "-c", test), r"\d+ tests completed and.*", (2, 4))
+        for title, module, script in (("HDF5", "h5py", _HDF5), ("PETSc", "petsc4py.pth", _PETSC)):
+            if (_DEBIAN_MODULES / module).exists():
+                yield Program(title, (_DEBIAN_PYTHON, "-c", script), "total .*", (2, 4))
     if arguments.mpi4py_tests:
         command = (
             str(_MPI4PY),

@@ -173,7 +173,7 @@ def _known_sides(case: Case, bed: Bed) -> dict[str, Launch]:
 
     cpus = read_machine(LocalHost(), str(Path.cwd())).usable_cpu_count
     ranks = max(2, cpus) * case.program.ranks_per_cpu
-    program = _built(case, bed)
+    program = built_program(case, bed)
     count = len(case.causes)
     sides = {"original": side([False] * count), "known": side([True] * count)}
     if count > 1:
@@ -182,7 +182,8 @@ def _known_sides(case: Case, bed: Bed) -> dict[str, Launch]:
     return sides
 
 
-def _built(case: Case, bed: Bed) -> str:
+def built_program(case: Case, bed: Bed) -> str:
+    """Return the path of the program of a case, built for a library."""
     if case.program.threaded:
         return bed.build(_SOURCE, "phases_threaded", "-fopenmp")
     return bed.build(_SOURCE, "phases")

@@ -9,15 +9,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { most_threads = 16 };
 static const double run_s = 3.0;
 static volatile double sink;
 
+static double now_s(void) { // also before MPI_Init
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec + 1e-9 * now.tv_nsec;
+}
+
 static void* compute(void* seconds) {
-    const double until = MPI_Wtime() + *(const double*)seconds;
-    while (MPI_Wtime() < until)
+    const double until = now_s() + *(const double*)seconds;
+    while (now_s() < until)
         for (int i = 0; i < 100000; i++)
             sink = sin(i);
     return NULL;
@@ -110,10 +117,51 @@ static void poll(void) {
         MPI_Iprobe(MPI_ANY_SOURCE, 99, MPI_COMM_WORLD, &is_there, MPI_STATUS_IGNORE);
 }
 
+static void send_to_each_other(int rank, int is_synchronous) {
+    enum { count = 8 << 20 };
+    char* buffer = calloc(2, count);
+    if (is_synchronous)
+        MPI_Ssend(buffer, count, MPI_CHAR, 1 - rank, 0, MPI_COMM_WORLD);
+    else
+        MPI_Send(buffer, count, MPI_CHAR, 1 - rank, 0, MPI_COMM_WORLD);
+    MPI_Recv(buffer + count, count, MPI_CHAR, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    free(buffer);
+}
+
+static void reverse_collectives(int is_last) {
+    MPI_Comm copy;
+    MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+    MPI_Barrier(is_last ? copy : MPI_COMM_WORLD);
+    MPI_Barrier(is_last ? MPI_COMM_WORLD : copy);
+    MPI_Comm_free(&copy);
+}
+
+static void mix_collectives(int is_last) {
+    enum { count = 1 << 16 };
+    static double values[count], sums[count];
+    if (!is_last)
+        MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Allreduce(values, sums, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    if (is_last)
+        MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static int starts_as(const char* number) {
+    const char* names[] = {"PMI_RANK", "OMPI_COMM_WORLD_RANK"};
+    for (int i = 0; i < 2; i++)
+        if (getenv(names[i]))
+            return !strcmp(getenv(names[i]), number);
+    return 0;
+}
+
 int main(int argc, char** argv) {
     const char* kind = argc > 1 ? argv[1] : "healthy";
     const int number = argc > 2 ? atoi(argv[2]) : 0;
     int rank;
+    if (!strcmp(kind, "before") && starts_as("1"))
+        work(20 * run_s);
+    if (!strcmp(kind, "sleeps_before") && starts_as("1"))
+        sleep(60);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     const int is_last = rank == 1;
@@ -163,6 +211,25 @@ int main(int argc, char** argv) {
         poll();
     } else if (!strcmp(kind, "long")) {
         work(20 * run_s);
+    } else if (!strcmp(kind, "steps")) {
+        for (int step = 0; step < 600; step++) {
+            work(run_s / 30);
+            MPI_Barrier(MPI_COMM_WORLD);
+        }
+    } else if (!strcmp(kind, "send_send")) {
+        send_to_each_other(rank, number);
+    } else if (!strcmp(kind, "late")) {
+        work(is_last ? 20 * run_s : 0);
+    } else if (!strcmp(kind, "reads")) {
+        if (rank == 0 && scanf("%*d") == 0)
+            fail("scanf");
+    } else if (!strcmp(kind, "unsent")) {
+        if (is_last)
+            MPI_Recv(&rank, 1, MPI_INT, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else if (!strcmp(kind, "reversed")) {
+        reverse_collectives(is_last);
+    } else if (!strcmp(kind, "mixed")) {
+        mix_collectives(is_last);
     } else if (!strcmp(kind, "sleeps")) {
         sleep(2);
     } else if (!strcmp(kind, "imbalance")) {

@@ -28,6 +28,7 @@ COLUMNS = {"case": "case", "mpi": "MPI", "expected": "cause", "first": "first fi
 _SOURCE = Path(__file__).with_name("_sick.c")
 _IGNORED = {"cpus-taken", "jobs-overlap", "container"}  # may be true on the machine of the benchmark
 _LIMIT_S = 60
+_HANGS = "6s"  # limit of runs that do not end; includes the start under load
 _MEMORY = Path("/sys/fs/cgroup/memory")  # control groups of version 1
 _SMALL_SHM = "mount -t tmpfs -o size=1m tmpfs /dev/shm && exec"
 _MPICH, _OPENMPI = ("mpich-5", "mpich-4"), ("openmpi-5", "openmpi-4")
@@ -53,6 +54,7 @@ class Sick:
     names: str = ""  # part of the first finding
     error: str = ""  # part of the error with which doctor refuses the line
     needs_root: bool = False
+    limit: str = "20s"
 
 
 def _in_shell(script: str) -> tuple[str, ...]:
@@ -110,7 +112,8 @@ CASES = (
          {"FI_PROVIDER": "nothing", "MPIR_CVAR_CH4_NETMOD": "ofi"}),
     Sick("host unknown", "{launch} -hosts nowhere.invalid -n 2 {sick}",
          ("host-name-unknown", "daemon-lost"), _HYDRA, names="getent hosts"),
-    Sick("no directory", "{launch} -wdir /no/where -n 2 {sick}", ("working-directory-missing",), _HYDRA),
+    Sick("no directory", "{launch} -wdir /no/where -n 2 {sick}", ("working-directory-missing",),
+         _MPICH),  # Intel MPI runs in the current directory instead
     Sick("one CPU", "taskset -c 0 {start} {sick} communicate", ("ranks-overlap",), _HYDRA),
     Sick("stacked ranks", "{start} taskset -c 0 {sick} communicate", ("ranks-overlap", "ranks-share-a-cpu")),
     Sick("too many ranks", "{launch} -n 8 {sick} communicate", ("more-ranks-than-cpus",), _HYDRA),
@@ -139,7 +142,25 @@ CASES = (
     Sick("opening files", "{start} {sick} opens", ("metadata-storm",)),
     Sick("page faults", "{start} {sick} faults", ("kernel-time",)),
     Sick("polling", "{start} {sick} polls", ("polling",)),
+    Sick("deadlock of sends", "{start} {sick} send_send", ("deadlock",), (*_MPICH, *_OPENMPI),
+         limit=_HANGS, names="MPI_Send"),
+    Sick("deadlock of synchronous sends", "{start} {sick} send_send 1", ("deadlock",), ("intelmpi",),
+         limit=_HANGS, names="MPI_Ssend"),  # its MPI_Send buffers 64 MiB as well
+    Sick("rank missing", "{start} {sick} late", ("missing-participant",), limit=_HANGS,
+         names="ank 1 has not entered MPI_Barrier"),
+    Sick("waits for input", "{start} {sick} reads", ("waits-for-input",), limit=_HANGS,
+         around=_in_shell("exec 3<>endless.fifo <&3;"), names="ank 0 waits for standard input"),
+    Sick("message that nobody sends", "{start} {sick} unsent", ("deadlock",), limit=_HANGS, names="MPI_Recv"),
+    Sick("communicators in different order", "{start} {sick} reversed", ("deadlock",), limit=_HANGS,
+         names="MPI_Barrier"),
+    Sick("collectives in different order", "{start} {sick} mixed", ("deadlock", "message-truncated"),
+         limit=_HANGS),
+    Sick("rank busy before MPI_Init", "{start} {sick} before", ("waits-in-init",), limit=_HANGS,
+         names="ank 1"),
+    Sick("rank asleep before MPI_Init", "{start} {sick} sleeps_before", ("waits-in-init",), limit=_HANGS,
+         names="ank 1"),
     Sick("healthy", "{start} {sick}", ()),
+    Sick("healthy, ended at the limit", "{start} {sick} steps", (), limit=_HANGS),
     Sick("healthy, one rank", "{launch} -n 1 {sick}", ()),
     Sick("healthy, no launcher", "{sick}", ()),
     Sick("healthy, large messages", "{start} {sick} large", ()),
@@ -181,6 +202,7 @@ def prepare_files(work: Path, bed: Bed) -> None:
     _call([*compiler, "-o", work / "unresolved", work / "unresolved.c", "-lchanged"], bed)
     (work / "libabsent.so").unlink()
     _call([*library, work / "libchanged.so", work / "empty.c"], bed)
+    os.mkfifo(work / "endless.fifo")
     (work / ".openmpi").mkdir()
     (work / ".openmpi/mca-params.conf").write_text("btl = tcp,self\n")
     (work / "my.conf").write_text("--mca btl tcp,self\n")
@@ -203,7 +225,18 @@ def diagnose(case: Sick, bed: Bed, other: str, work: Path, group: Path) -> tuple
     variables = dict(bed.environment, OTHER_JOB=f"{launch} -n 2 {arguments['sick']} long")
     variables |= {name: value.format(work=work) for name, value in (case.environment or {}).items()}
     family = _FAMILY[bed.mpi.implementation]
-    mpiric = [sys.executable, "-m", "mpiric", "doctor", "--json", "--limit", "20s", "--abi", family, "--"]
+    mpiric = [
+        sys.executable,
+        "-m",
+        "mpiric",
+        "doctor",
+        "--json",
+        "--limit",
+        case.limit,
+        "--abi",
+        family,
+        "--",
+    ]
     script = f'exec "$@" {case.line.format_map(arguments)}'
     done = subprocess.run(
         [*case.around, "sh", "-c", script, "sh", *mpiric],

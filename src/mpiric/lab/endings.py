@@ -44,6 +44,7 @@ class FailedRun:
     exit_status: int  # exit status of a shell, or a negative signal number
     oom_kills: int = 0  # processes that the kernel killed for lack of memory during the run
     namespaces: tuple[str, ...] = ()  # different namespaces of the ranks of a node, if they are recorded
+    aborted_rank: int | None = None  # rank that called MPI_Abort according to its record
 
     @property
     def signal(self) -> int:
@@ -64,9 +65,12 @@ class OutputTail:
 
     def __init__(self, host: Host) -> None:
         self._host, self._oom_kills, self._bytes = host, _count_oom_kills(host), b""
+        self.is_complete = False  # later output is the launcher's reaction to the end of its run
 
     def feed(self, piece: bytes) -> None:
         """Add a piece of the output."""
+        if self.is_complete:
+            return
         self._bytes = (self._bytes + piece)[-TAIL_BYTES:]
 
     @property
@@ -111,13 +115,18 @@ def unknown_ending(failed: FailedRun) -> Advice:
 
 def _match(entry: Mapping[str, Any], failed: FailedRun) -> tuple[str, Mapping[str, str]]:
     """Return the evidence for an entry, "" without any, and the parts of the text that its sentences name."""
+    names = set(re.findall(r"\{(\w+)\}", entry["says"] + entry["fix"]))
     for pattern in entry.get("patterns", ()):
         if match := re.search(pattern, failed.text):
             start = failed.text.rfind("\n", 0, match.start()) + 1
             line = failed.text[start:].partition("\n")[0].strip()
-            names = set(re.findall(r"\{(\w+)\}", entry["says"] + entry["fix"]))
             values = {**dict.fromkeys(names, ""), **match.groupdict("")}
             return f"it printed: {line[:_SHOWN]}", values
+    if entry.get("recorded_abort") and failed.aborted_rank is not None:
+        rank = str(failed.aborted_rank)
+        return f"rank {rank} recorded its call of MPI_Abort", {**dict.fromkeys(names, ""), "rank": rank}
+    if failed.exit_status in entry.get("statuses", ()) and not _SIGNAL.search(failed.text):
+        return f"the launcher ended with exit status {failed.exit_status}", dict.fromkeys(names, "")
     ended_so = failed.signal in entry.get("signals", ())
     return (f"a process of the command ended with signal {failed.signal}" if ended_so else ""), {}
 

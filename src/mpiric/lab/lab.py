@@ -3,7 +3,7 @@
 import logging
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timezone
 from functools import partial
@@ -21,6 +21,7 @@ from mpiric.lab.probes import Probe, started_unix_s
 from mpiric.lab.render import TUNABLES_VARIABLE, render
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
+from mpiric.model.record import ProcessState
 from mpiric.model.run import Outcome, Phase, Plan, Result, Run, Split, Trial
 from mpiric.model.situation import Situation
 from mpiric.tuning.events import AMENDED
@@ -52,6 +53,8 @@ class Lab:
         self.runs = DirectoryRuns(runner, directories)
         self.log = log
         self._hosts = hosts
+        # Describes the ranks of a run that did not end in time.
+        self.describe_states: Callable[[Mapping[str, ProcessState]], str] = lambda _: ""
         self.block = ""  # name of a series of runs on the same nodes; "" for a single job
         self.after_ended_run: Callable[[], None] = lambda: None  # called when a run did not end by itself
         self.around_runs_s = 0.0  # spent on directories and on looking at what runs left
@@ -141,6 +144,10 @@ class Lab:
             launch, environment, stem, limit_s, observe=run.observe, early_end=early_end
         )
         marks = probe.marks(execution)
+        copied, original = str(directory.path), situation.job.working_directory
+        states = {key: state.moved(copied, original) for key, state in execution.states.items()}
+        doing = self.describe_states(states) if states and run.stop_at is None else ""
+        is_late = execution.outcome is Outcome.TIMED_OUT
         trial = replace(
             trial,
             stdout=str(stem.with_suffix(".stdout")),
@@ -149,7 +156,8 @@ class Lab:
             wall_s=execution.wall_s,
             ended_unix_s=started_unix_s(execution) + execution.wall_s if execution.started_ns else 0.0,
             exit_status=execution.exit_status,
-            reason=execution.reason,
+            reason=": ".join(filter(None, (execution.reason, doing if is_late else ""))),
+            doing=doing,
             rss_peak_bytes=execution.rss_peak_bytes,
             split=probe.split(marks, execution),
             came_early=execution.came_early,

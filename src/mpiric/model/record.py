@@ -4,6 +4,7 @@ Times are in seconds, sizes in bytes; ranks are ranks of MPI_COMM_WORLD.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import field, replace
 from enum import Enum
 
 from mpiric.model.dataclass import dataclass
@@ -194,6 +195,15 @@ class ProcessState:
     system_call: str = ""  # system call that it is in
     file: str = ""  # file that this call reads or writes
     place: str = ""  # position in the program, or return address of its MPI call: module+0xoffset
+    calls: tuple[str, ...] = ()  # places in MPI and C library on its stack, innermost first
+    connects_to: str = ""  # address of a connection that is not answered
+    user_s: float = 0.0  # CPU time of the process
+    system_s: float = 0.0
+    involuntary_switches: int = 0  # context switches of the first thread
+
+    def moved(self, old: str, new: str) -> "ProcessState":
+        """Return the state with a place in another directory: a run's copy of the user's may be removed."""
+        return replace(self, place=self.place.replace(f"{old}/", f"{new}/", 1))
 
     @property
     def reads_standard_input(self) -> bool:
@@ -236,6 +246,8 @@ class Record:
     function_classes: Mapping[str, str]  # {"MPI_Send": "send", …}
     ranks: tuple[RankRecord, ...]  # ranks that left data, in ascending order
     ended_unix_s: float = 0.0  # time when the run was ended from outside; 0 if it was not
+    # Ranks without a record whose processes were observed when the run was ended.
+    unrecorded: Mapping[int, ProcessState] = field(default_factory=dict)
 
     @property
     def missing(self) -> tuple[int, ...]:

@@ -1,6 +1,6 @@
 """Run: request of a plan, with its time limit. Trial: its judged result. Plan: generator of runs."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from dataclasses import field
 from enum import Enum
 from typing import TypeVar
@@ -9,6 +9,7 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import Finding
 from mpiric.model.pace import RunMarks
+from mpiric.model.record import ProcessState
 from mpiric.model.situation import RankSeen, Situation
 
 
@@ -84,6 +85,7 @@ class Trial:
     marks: RunMarks | None = field(default=None, compare=False, repr=False)
     took_s: float = field(default=0.0, compare=False)  # duration including setup and clean-up; 0: unknown
     runs: int = field(default=1, compare=False)  # number of runs until it could be judged
+    doing: str = field(default="", compare=False)  # activity of its ranks when it was ended
 
 
 @dataclass(frozen=True)
@@ -114,6 +116,8 @@ class Execution:
     started_ns: int = 0  # CLOCK_MONOTONIC of this host just before fork
     came_early: bool = False  # ended early, because the required data was complete
     disturbed: bool = False  # other processes took CPUs from it
+    # States of the ranks of a launch that did not end in time, by number; without ranks, of its launchers.
+    states: Mapping[str, ProcessState] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -99,7 +99,8 @@ def _names(module: str, offsets: list[int], host: Host) -> dict[str, str]:
             continue
         file, _, line = source.split(" ")[0].rpartition(":")
         short = module.rpartition("/")[2]
-        where = f"{file.rpartition('/')[2]}:{line}" if not file.startswith("??") else f"{short}+{offset:#x}"
+        has_line = line.isdigit() and not file.startswith("??")
+        where = f"{file.rpartition('/')[2]}:{line}" if has_line else f"{short}+{offset:#x}"
         names[f"{module}+{offset:#x}"] = f"{short_name(function)} ({where})"
     return names
 

@@ -3,6 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from math import inf
 
 from mpiric.model.dataclass import dataclass
 from mpiric.model.record import OpenCall, ProcessState, RankRecord, RankState, Record
@@ -32,6 +33,7 @@ class Standing:
     any_of: bool = False  # one of these ranks is sufficient
     polls: str = ""  # polling function that it calls meanwhile
     has_record: bool = True
+    looks_up: str = ""  # function that resolves a host name, in which it waits
     process: ProcessState | None = None
 
     @property
@@ -44,8 +46,16 @@ def standings(record: Record, now_unix_s: float) -> tuple[Standing, ...]:
     """Return the standing of each rank at a time; ranks without a record have not returned from MPI_Init."""
     groups = _Groups(record)
     present = (_standing(rank, groups, now_unix_s) for rank in record.ranks)
-    absent = (Standing(rank, has_record=False) for rank in record.missing)
+    absent = (unrecorded(rank, record.unrecorded.get(rank)) for rank in record.missing)
     return tuple(sorted((*present, *absent), key=lambda standing: standing.rank))
+
+
+def unrecorded(rank: int, process: ProcessState | None, lasted_s: float = inf) -> Standing:
+    """Return the standing of a rank without a record; the names of its functions are not known yet.
+
+    ``lasted_s``: age of its process, the default after the end of its run.
+    """
+    return Standing(rank, lasted_s=lasted_s, has_record=False, process=process)
 
 
 def _standing(rank: RankRecord, groups: "_Groups", now_unix_s: float) -> Standing:

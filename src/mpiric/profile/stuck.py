@@ -3,9 +3,10 @@
 `find_stuck` checks in turn whether
 
 1. ranks wait for one another in a circle: a deadlock;
-2. ranks wait for standard input;
-3. most ranks wait for a few that are not in MPI, or make no progress there: a missing participant;
-4. all ranks have been in MPI calls for long, for no reason that the record shows.
+2. ranks are in MPI_Init, and others have not called it;
+3. ranks wait for standard input;
+4. most ranks wait for a few that are not in MPI, or make no progress there: a missing participant;
+5. all ranks have been in MPI calls for long, for no reason that the record shows.
 
 The waits are a graph: a rank needs all of its targets, or any of them (receive from any source). Hilbrich,
 Protze, Schulz, de Supinski and Mueller, MPI runtime error detection with MUST, SC 2012. In the sentences,
@@ -13,6 +14,7 @@ ranks in the same state are one group: Arnold et al., Stack trace analysis for l
 2007.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -22,12 +24,21 @@ from mpiric.model.amount import seconds
 from mpiric.model.errors import Finding
 from mpiric.model.machine import pu_list
 from mpiric.model.profile import MISSING_PARTICIPANT, Advice
-from mpiric.model.record import Record
+from mpiric.model.record import ProcessState, Record
 from mpiric.profile.sites import name_places
-from mpiric.profile.standing import FINALIZE, Standing, standings
+from mpiric.profile.standing import FINALIZE, Standing, standings, unrecorded
 
 _LEAST_S = 1.0  # a shorter wait means nothing
 _SHARE = 0.5  # share of the run that a wait for a rank outside MPI must have lasted
+WAITS_IN_INIT = "waits-in-init"
+_INPUT_FIX = (
+    "give the input as a file (`< input`), or none (`< /dev/null`): launchers pass standard input on to "
+    "rank 0 only"
+)
+_LATE_FIX = "find out at that place why MPI_Init is not called; each rank must call it"
+_INIT = ("MPI_Init", "MPI_Session_init")
+_MPI_FUNCTION = re.compile(r"P?(MPI_[A-Z]\w+)")
+_LOOKUP = re.compile(r"(?:__GI_|__)?(getaddrinfo|getnameinfo|gethostby(?:name2?|addr)(?:_r)?)")
 _MOST_GROUPS, _MOST_RANGES, _MOST_DIRECTIONS = 6, 6, 4  # printed in one sentence
 _SOURCE = (
     "Hilbrich et al., MPI runtime error detection with MUST, SC 2012, https://doi.org/10.1109/SC.2012.79"
@@ -49,8 +60,8 @@ def stuck_advice(record: Record, host: Host | None = None) -> tuple[Advice, ...]
         return ()
     run_s = record.ended_unix_s - min(rank.begin_unix_s for rank in record.ranks)
     ranks = standings(record, record.ended_unix_s)
-    waited_s = sum(rank.lasted_s for rank in ranks if rank.call)
-    share = min(1.0, waited_s / max(1e-9, run_s * len(ranks)))
+    waited_s = max((rank.lasted_s for rank in ranks if rank.call), default=0.0)
+    share = min(1.0, waited_s / max(1e-9, run_s))
     findings = find_stuck(ranks if host is None else named(ranks, host), max(_LEAST_S, _SHARE * run_s))
     return tuple(
         # A rank outside MPI may be working: then the times of the run are of interest, too.
@@ -60,15 +71,66 @@ def stuck_advice(record: Record, host: Host | None = None) -> tuple[Advice, ...]
 
 
 def named(ranks: Iterable[Standing], host: Host) -> tuple[Standing, ...]:
-    """Return the ranks with names of functions in their places."""
+    """Return the ranks with names of functions in their places, and MPI calls of those without a record."""
     ranks = tuple(ranks)
-    names = name_places({rank.process.place for rank in ranks if rank.process}, host)
-    return tuple(
-        replace(rank, process=replace(rank.process, place=names.get(rank.process.place, rank.process.place)))
-        if rank.process
-        else rank
-        for rank in ranks
-    )
+    processes = [rank.process for rank in ranks if rank.process]
+    names = name_places({place for one in processes for place in (one.place, *one.calls)}, host)
+    return tuple(_named(rank, names) for rank in ranks)
+
+
+def _named(rank: Standing, names: Mapping[str, str]) -> Standing:
+    if rank.process is None:
+        return rank
+    process = replace(rank.process, place=names.get(rank.process.place, rank.process.place))
+    if rank.has_record:
+        return replace(rank, process=process)
+    functions = [names.get(place, "").partition(" ")[0] for place in process.calls]
+    call = next((match[1] for name in functions if (match := _MPI_FUNCTION.fullmatch(name))), "")
+    looks_up = next((match[1] for name in functions if (match := _LOOKUP.fullmatch(name))), "")
+    return replace(rank, call=call, looks_up=looks_up, process=process)
+
+
+def init_advice(states: Mapping[str, ProcessState], expected: int, host: Host) -> Advice | None:
+    """Return the finding on a launch that was ended before its ranks had returned from MPI_Init.
+
+    ``states``: by the number of the rank, or by the name of a launcher without ranks. ``expected``: number of
+    ranks in the launch line, 0 if it is unknown.
+    """
+    ranks = _unrecorded_ranks(states, expected, host)
+    finding = _start_finding(ranks, states, host)
+    if any(rank.call and not rank.call.startswith(_INIT) for rank in ranks):
+        return None  # they run without the recording library
+    if not finding and ranks:
+        says = f"No rank has returned from MPI_Init: {'; '.join(_sentences(ranks, with_places=True))}"
+        finding = Finding(WAITS_IN_INIT, says, "", _connection_fix(ranks) or _LATE_FIX)
+    return Advice(finding, 1.0, None, "", (), (), _SOURCE, explains_run=True) if finding else None
+
+
+def describe_states(states: Mapping[str, ProcessState], expected: int, host: Host) -> str:
+    """Return what the ranks of an unrecorded launch do, "" if that is unknown; arguments of `init_advice`."""
+    ranks = _unrecorded_ranks(states, expected, host)
+    finding = _start_finding(ranks, states, host)
+    return finding.says if finding else "; ".join(_sentences(ranks, with_places=True))
+
+
+def _unrecorded_ranks(states: Mapping[str, ProcessState], expected: int, host: Host) -> tuple[Standing, ...]:
+    """Return the ranks of a launch; none if there are only launchers."""
+    present = {int(key): state for key, state in states.items() if key.isdigit()}
+    numbers = sorted({*present, *range(expected)}) if present else []
+    return named((unrecorded(number, present.get(number)) for number in numbers), host)
+
+
+def _start_finding(
+    ranks: Sequence[Standing], states: Mapping[str, ProcessState], host: Host
+) -> Finding | None:
+    """Return the finding on a launch whose ranks have not started, wait in MPI_Init, or for input before."""
+    if ranks or not states:
+        return next(iter(find_stuck(ranks, _LEAST_S)), None)
+    name, state = list(states.items())[-1]
+    (launcher,) = named([unrecorded(0, state)], host)
+    says = f"No rank has started: {name} {_doing((launcher,))}{_place(launcher)}"
+    fix = _connection_fix((launcher,)) or "start the launcher alone, with `true` as the program"
+    return Finding(WAITS_IN_INIT, says, "", fix)
 
 
 def find_stuck(ranks: Sequence[Standing], least_s: float) -> tuple[Finding, ...]:
@@ -81,14 +143,47 @@ def find_stuck(ranks: Sequence[Standing], least_s: float) -> tuple[Finding, ...]
     if blocked := _deadlocked(waiting):
         return (_deadlock([waiting[rank] for rank in sorted(_cycles(blocked, waiting))], evidence),)
     long = [rank for rank in ranks if rank.lasted_s >= least_s]
+    if waits := _waits_in_init(long, evidence):
+        return (waits,)
     if readers := [rank for rank in long if rank.reads_input]:
         return (_waits_for_input(readers, long, evidence),)
     if missing := _missing_participant(ranks, long, evidence):
         return (missing,)
-    if ranks and len(long) == len(ranks) and all(rank.call and rank.call != FINALIZE for rank in ranks):
+    if ranks and len(long) == len(ranks) and all(_is_inside(rank) for rank in ranks):
         says = f"No rank makes progress: {_group(long)}"
         return (Finding("no-progress", says, evidence, _CYCLE_FIX[""]),)
     return ()
+
+
+def _is_inside(rank: Standing) -> bool:
+    return bool(rank.call) and rank.call != FINALIZE and rank.has_record
+
+
+def _waits_in_init(ranks: Sequence[Standing], evidence: str) -> Finding | None:
+    """Return the finding on ranks in MPI_Init, with the ranks that have not called it."""
+    inside = [rank for rank in ranks if not rank.has_record and rank.call.startswith(_INIT)]
+    late = [rank for rank in ranks if not rank.has_record and rank not in inside]
+    if not inside:
+        return None
+    fix = _connection_fix(inside)
+    if late:
+        have = "has" if len(late) == 1 else "have"
+        says = f"{'; '.join(_sentences(inside))}, which {_ranks(late)} {have} not called: "
+        says += "; ".join(_sentences(late, with_places=True))
+        fix = fix or (_INPUT_FIX if any(rank.reads_input for rank in late) else _LATE_FIX)
+    else:
+        says = f"{'; '.join(_sentences(inside, with_places=True))}: the ranks do not reach one another"
+        fix = fix or "check the launcher and the network that the library chooses: `mpiric fabric` shows it"
+    return Finding(WAITS_IN_INIT, says[0].upper() + says[1:], evidence, fix)
+
+
+def _connection_fix(ranks: Sequence[Standing]) -> str:
+    """Return the fix of a wait for a name or an address; "" if no rank waits for one."""
+    if any(rank.looks_up for rank in ranks):
+        return "add the names of the hosts to /etc/hosts, or repair the name server in /etc/resolv.conf"
+    if addresses := [rank.process.connects_to for rank in ranks if rank.process and rank.process.connects_to]:
+        return f"check that {addresses[0]} is reachable: `ip route get`, firewall, interfaces of the library"
+    return ""
 
 
 def _deadlocked(waiting: Mapping[int, Standing]) -> set[int]:
@@ -131,11 +226,7 @@ def _waits_for_input(readers: list[Standing], long: list[Standing], evidence: st
     waiters = [rank for rank in long if rank.waits_for & numbers]
     effect = f", and {_group(waiters)}" if waiters else ""
     says = f"{_ranks(readers)} {_verb(readers, 'wait')} for standard input{effect}"
-    fix = (
-        "give the input as a file (`< input`), or none (`< /dev/null`): launchers pass standard input on to "
-        "rank 0 only"
-    )
-    return Finding("waits-for-input", says[0].upper() + says[1:], evidence, fix)
+    return Finding("waits-for-input", says[0].upper() + says[1:], evidence, _INPUT_FIX)
 
 
 def _missing_participant(
@@ -183,10 +274,17 @@ def _doing(ranks: Sequence[Standing]) -> str:
     """Describe the state of ranks in the same state: ``is in application code``."""
     first = ranks[0]
     have, be = ("has", "is") if len(ranks) == 1 else ("have", "are")
-    if not first.has_record:
-        return f"{have} not returned from MPI_Init, or left no record"
+    inside = f" in {first.call}" if first.call else ""
+    if not first.has_record and first.process is None:
+        return f"{be} absent (ended, or not started on this node)"
+    if first.looks_up:
+        return f"{_verb(ranks, 'wait')}{inside} for the address of a host name ({first.looks_up})"
+    if first.process and first.process.connects_to:
+        return f"{_verb(ranks, 'wait')}{inside} for an answer of {first.process.connects_to}"
     if first.reads_input:
         return f"{_verb(ranks, 'wait')} for standard input"
+    if first.call and not first.has_record:
+        return f"{be}{inside}"
     if first.call:
         call = f"{first.call} on {first.on}" if first.kind == "collective" and first.on else first.call
         duration = seconds(min(rank.lasted_s for rank in ranks))
@@ -205,7 +303,8 @@ def _sentences(ranks: Sequence[Standing], *, with_places: bool = False) -> list[
         place = rank.process.place if rank.process and with_places else ""
         waits = (rank.process.system_call, rank.process.file) if rank.process and not rank.call else ()
         shape = "to" if rank.toward.startswith("to ") else rank.toward.partition(" ")[0]
-        groups[rank.call, rank.on, rank.amount, shape, rank.polls, rank.has_record, place, waits].append(rank)
+        state = (rank.call, rank.polls, rank.has_record, rank.process is None, rank.looks_up, place, waits)
+        groups[rank.on, rank.amount, shape, state].append(rank)
     ordered = sorted(groups.values(), key=lambda group: (-len(group), group[0].rank))
     lines = [_group(group, with_place=with_places) for group in ordered[:_MOST_GROUPS]]
     if len(ordered) > _MOST_GROUPS:

@@ -16,7 +16,7 @@ _LONGEST_LINE = 1 << 20
 AMENDED = "amended"  # event with objective and outcome of a trial that was logged before they were known
 # Fields that are not written if they have their default value, and fields of the measuring process only.
 _OMITTED = "block replicate at_least split came_early safe_s written_bytes ended_unix_s disturbed".split()
-_NOT_LOGGED = ("ranks", "marks", "took_s", "runs")
+_NOT_LOGGED = ("ranks", "marks", "took_s", "runs", "doing")
 _OPTIONAL: Mapping[str, object] = {
     name: field.default for name, field in Trial.__dataclass_fields__.items() if name in _OMITTED
 }

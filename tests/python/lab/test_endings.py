@@ -85,6 +85,19 @@ def test_an_unknown_failure_without_output_says_so():
     assert unknown_ending(FailedRun(job, "", 1)).finding.evidence == "it printed nothing"
 
 
+def test_a_launcher_that_was_ended_by_sigpipe_lost_standard_input():
+    assert explained("step 1\n", 141).finding.id == "launcher-lost-standard-input"
+    assert explained("PID 1 on node n1 exited on signal 13 (Broken pipe).", 141) is None
+    assert explained("step 1\n", 3) is None
+
+
+def test_a_recorded_abort_is_the_cause_if_the_launcher_lost_its_message():
+    text = "[n1:2] ORTE_ERROR_LOG: Data unpack would read past end of buffer in file orte/util/show_help.c"
+    assert explained(text, 3).finding.id == "message-lost"
+    finding = explained(text, 3, aborted_rank=1).finding
+    assert (finding.id, finding.says[:22]) == ("called-abort", "rank 1 called MPI_Abor")
+
+
 INTEL = (
     "=   RANK 0 PID 1 RUNNING AT n1\n=   KILLED BY SIGNAL: 9 (Killed)\n"
     "=   RANK 1 PID 2 RUNNING AT n1\n=   KILLED BY SIGNAL: {}\n"

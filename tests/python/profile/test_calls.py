@@ -110,7 +110,7 @@ def test_a_function_without_a_name_is_refused(part):
         read_record(part.path)
 
 
-def ended(part: Part, *calls, after_s: float = 3.0, **process: str):
+def ended(part: Part, *calls, after_s: float = 3.0, **process: object):
     part.write(*calls)
     begin_s = read_record(part.path).ranks[0].begin_unix_s
     data = {"unix_s": begin_s + after_s, "processes": {"0": {"state": "S", **process}}}
@@ -122,6 +122,20 @@ def test_a_run_that_was_ended_lasted_until_then(part):
     record = ended(part)
     assert record.ranks[0].wall_s == pytest.approx(3.0)
     assert record.ranks[0].process.state == "S"
+
+
+def test_cpu_time_counts_until_the_end(part):
+    facts = ended(part, user_s=2.5, system_s=0.5, involuntary_switches=7).ranks[0].facts
+    assert int(facts["time.user_us"]) + int(facts.get("before.user_us", 0)) >= 2_500_000
+    assert int(facts["switches.involuntary"]) >= 7
+
+
+def test_input_that_ended_with_the_run_does_not_hide_the_wait_for_it(part):
+    after_s = read_record(part.write()).ranks[0].left_unix_s - read_record(part.path).ranks[0].begin_unix_s
+    assert after_s > 0
+    record = ended(part, after_s=after_s / 2, system_call="read", file="standard input (pipe:[7])")
+    (waits,) = standings(record, record.ended_unix_s)
+    assert waits.reads_input
 
 
 def test_a_call_in_flight_takes_time_until_the_end(part):

@@ -78,8 +78,9 @@ def test_places_get_names_from_the_byte_before_the_return_address():
     assert host.commands[-1] == ["addr2line", "-f", "-C", "-e", "/home/me/app", "0x401233"]
 
 
-def test_a_program_without_lines_has_functions():
-    (use,) = name_sites(analyse(RECORD), Binutils(source="??:0")).sites
+@pytest.mark.parametrize("source", ["??:0", "??:?", "/home/me/app.c:?"])
+def test_a_program_without_lines_has_functions(source):
+    (use,) = name_sites(analyse(RECORD), Binutils(source=source)).sites
     assert use.place == "solve (app+0x1234)"
 
 

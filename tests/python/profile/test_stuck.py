@@ -1,10 +1,14 @@
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import ClassVar
 
 import pytest
 
+from mpiric.host.host import Completed
+from mpiric.model.errors import Finding
 from mpiric.model.record import ProcessState
-from mpiric.profile.standing import Standing
-from mpiric.profile.stuck import find_stuck
+from mpiric.profile.standing import Standing, unrecorded
+from mpiric.profile.stuck import describe_states, find_stuck, init_advice
 
 INPUT = ProcessState("S", "read", "standard input (pipe:[7])")
 AT_WORK = ProcessState("R", place="/home/me/app+0x1f0")
@@ -136,3 +140,86 @@ def test_1024_ranks_in_many_states_are_few_lines() -> None:
     (finding,) = find_stuck(ranks, 2.0)
     assert finding.evidence.count(";") == 6
     assert len(finding.evidence) < 800
+
+
+class NamingHost:
+    """Host whose tools find one function in each file, with the name of the file."""
+
+    environ: ClassVar = {}
+
+    def run(self, argv: Sequence[str], **_: object) -> Completed:
+        if argv[0] == "readelf":
+            return Completed(0, "  LOAD 0x0 0x0000000000000000 0x0\n", "")
+        if argv[0] == "addr2line":
+            function = argv[4].rpartition("/")[2]
+            return Completed(0, f"{function}\na.c:7\n" * len(argv[5:]), "")
+        return Completed(0, "", "")
+
+
+IN_INIT = ProcessState("S", "poll", place="/app/main+0x10", calls=("/lib/poll+0x1", "/lib/PMPI_Init+0x2"))
+LOOKING_UP = replace(IN_INIT, calls=("/lib/poll+0x1", "/lib/getaddrinfo+0x5", "/lib/PMPI_Init+0x2"))
+BEFORE = ProcessState("S", "clock_nanosleep", place="/app/read_mesh+0x40", calls=("/lib/sleep+0x3",))
+
+
+def init_finding(expected: int, **states: ProcessState) -> Finding:
+    numbered = {key.removeprefix("rank"): state for key, state in states.items()}
+    advice = init_advice(numbered, expected, NamingHost())
+    assert advice is not None
+    return advice.finding
+
+
+def test_ranks_in_mpi_init_wait_for_the_rank_that_does_not_call_it() -> None:
+    assert init_finding(3, rank0=IN_INIT, rank1=BEFORE, rank2=IN_INIT).says == (
+        "Ranks 0 and 2 are in MPI_Init, which rank 1 has not called: rank 1 is in application code at "
+        "read_mesh (a.c:7), in the system call clock_nanosleep"
+    )
+
+
+def test_a_launch_that_has_just_started_may_be_in_mpi_init() -> None:
+    assert find_stuck([replace(unrecorded(0, IN_INIT, 0.5), call="MPI_Init")], 10.0) == ()
+    (finding,) = find_stuck([replace(unrecorded(0, IN_INIT, 12.0), call="MPI_Init")], 10.0)
+    assert finding.id == "waits-in-init"
+
+
+def test_a_rank_without_a_process_is_absent() -> None:
+    says = init_finding(2, rank0=IN_INIT).says
+    assert says.endswith("has not called: rank 1 is absent (ended, or not started on this node)")
+
+
+def test_a_name_that_is_resolved_in_mpi_init_is_named() -> None:
+    finding = init_finding(2, rank0=LOOKING_UP, rank1=IN_INIT)
+    assert "ank 0 waits in MPI_Init for the address of a host name (getaddrinfo)" in finding.says
+    assert "/etc/hosts" in finding.fix
+
+
+def test_a_connection_without_an_answer_is_named() -> None:
+    state = replace(IN_INIT, connects_to="10.0.0.9 port 1024")
+    finding = init_finding(2, rank0=state, rank1=state)
+    assert finding.says.startswith("Ranks 0 and 1 wait in MPI_Init for an answer of 10.0.0.9 port 1024")
+    assert "10.0.0.9 port 1024 is reachable" in finding.fix
+
+
+def test_a_launcher_without_ranks_is_named() -> None:
+    state = replace(LOOKING_UP, calls=("/lib/getaddrinfo+0x5",))
+    assert init_finding(2, mpiexec=BEFORE, ssh=state).says.startswith(
+        "No rank has started: ssh waits for the address of a host name (getaddrinfo)"
+    )
+
+
+def test_no_rank_in_mpi_init_is_said() -> None:
+    says = init_finding(2, rank0=BEFORE, rank1=BEFORE).says
+    assert says.startswith("No rank has returned from MPI_Init: ranks 0 and 1 are in application code at ")
+
+
+def test_ranks_in_other_calls_run_without_the_recorder() -> None:
+    in_send = replace(IN_INIT, calls=("/lib/PMPI_Send+0x2",))
+    assert init_advice({"0": in_send, "1": in_send}, 2, NamingHost()) is None
+    assert describe_states({"0": in_send, "1": in_send}, 2, NamingHost()) == (
+        "ranks 0 and 1 are in MPI_Send at main (a.c:7)"
+    )
+
+
+def test_input_before_mpi_init_has_the_fix_of_input() -> None:
+    finding = init_finding(2, rank0=INPUT, rank1=IN_INIT)
+    assert finding.says.endswith("which rank 0 has not called: rank 0 waits for standard input")
+    assert "< /dev/null" in finding.fix

@@ -25,6 +25,7 @@ from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import ExitCode, MpiricError, NoRoomError
 from mpiric.model.job import Launch
 from mpiric.model.machine import parse_pu_list
+from mpiric.model.record import ProcessState
 from mpiric.model.run import Execution, Outcome, Usage
 from mpiric.model.situation import RankSeen
 
@@ -73,6 +74,7 @@ def judge(
         tuple(answer["stuck"]),
         answer["started_ns"],
         came_early,
+        states={key: ProcessState(**state) for key, state in answer["states"].items()},
     )
 
 

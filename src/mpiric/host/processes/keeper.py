@@ -164,6 +164,7 @@ class Watch:
         self.deadline_ns = started_ns + int(limit_s * 1e9) if limit_s is not None else None
         self.next_sample_ns = started_ns + int(self.sampler.first_s * 1e9) if self.sampler else None
         ended_ns = self._wait()
+        states = self._states()
         self._note()
         strays: list[str] = []
         if not self.ended:
@@ -189,7 +190,20 @@ class Watch:
             "involuntary_switches": tree.involuntary_switches,
             "rss_peak_bytes": tree.rss_peak_bytes,
             "ranks": self.sampler.report(tree) if self.sampler else [],
+            "states": states,
         }
+
+    def _states(self) -> "Message":
+        """Return the states of the ranks of a launch that did not end in time."""
+        if self.ended != "timed out" and not (self.ended == EARLY and self.request["observe"]):
+            return {}
+        from dataclasses import asdict  # imported on demand, like sampling
+
+        from mpiric.host.processes.process_state import launch_states
+
+        pids = {*descendants(os.getpid()), *carrying(*self.mark)}
+        states = launch_states(pids, self.request["environment"])
+        return {key: asdict(state) for key, state in states.items()}
 
     def _wait(self) -> int:
         """Return the time (CLOCK_MONOTONIC in ns) when the launch ended or its termination was decided."""

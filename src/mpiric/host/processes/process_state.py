@@ -4,15 +4,27 @@ import os
 import platform
 import re
 import signal
+import socket
+import sys
 import time
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
-from mpiric.host.processes.proc import read_bytes, read_stat, signal_one
+from mpiric.host.processes.proc import (
+    TICKS_PER_S,
+    environment_of,
+    program_of,
+    read_bytes,
+    read_stat,
+    signal_one,
+)
+from mpiric.host.processes.stack import Stack
 from mpiric.model.quoting import one_line
+from mpiric.model.rank_choice import ObservedProcess, choose_ranks, is_mpi_library, rank_of
 from mpiric.model.record import ProcessState
 
-_STOPPING_S = 0.1  # longest wait for a process to stop
+_STOPPING_S = 0.5  # longest wait for a process to stop
 # System calls in which ranks wait, by number; those with a descriptor as the first argument come first.
 _ON_A_FILE = {
     "x86_64": {0: "read", 1: "write", 19: "readv", 20: "writev", 42: "connect", 43: "accept", 45: "recvfrom",
@@ -29,36 +41,93 @@ _OTHERS = {
                 115: "clock_nanosleep", 124: "sched_yield", 260: "wait4"},
 }  # fmt: skip
 
+_SYN_SENT = "02"  # state of a connection in /proc/net/tcp
+
 Modules = list[tuple[int, int, str]]  # first address, end, and file of each mapped file
+# Libraries whose functions say nothing about the place in the program, by the beginning of their names.
+_OF_SYSTEM = ("libc.so", "libc-2", "libm.so", "libm-2", "ld-linux", "ld-2", "libpthread", "libmpiric")
+_LIBC = ("libc.so", "libc-2")
 
 
 def process_state(pid: int, call_address: int = 0, *, may_stop: bool = False) -> ProcessState | None:
     """Return the state of a process; None if it has ended.
 
-    ``call_address`` is the return address of the MPI call that it is in. ``may_stop``: a process that runs
-    may be stopped for a moment, because the kernel does not show its position otherwise.
+    ``call_address`` is the return address of the MPI call that it is in, if that is known; otherwise the
+    stack shows it. ``may_stop``: a process that runs may be stopped for a moment, because the kernel does not
+    show its position otherwise.
     """
     stat = read_stat(pid)
     if stat is None or stat.state in "ZX":
         return None
-    fields = read_bytes(f"/proc/{pid}/syscall").split()
-    if fields == [b"running"] and may_stop and not call_address:
-        fields = _position_when_stopped(pid)
+    fields, modules = read_bytes(f"/proc/{pid}/syscall").split(), mapped_files(pid)
+    moves = fields == [b"running"] and may_stop and not call_address
+    with _stopped(pid) if moves else nullcontext():
+        fields = read_bytes(f"/proc/{pid}/syscall").split() if moves else fields
+        addresses = _addresses(pid, fields, modules) if not call_address else [call_address]
     name, file = _system_call(pid, fields)
-    address = call_address or (int(fields[-1], 16) if len(fields) > 1 else 0)
-    return ProcessState(stat.state, name, file, place_of(address, mapped_files(pid)))
+    usage = stat.user_ticks / TICKS_PER_S, stat.system_ticks / TICKS_PER_S, _involuntary_switches(pid)
+    places = [place_of(address, modules) for address in addresses]
+    if call_address:
+        return ProcessState(stat.state, name, file, places[0], (), "", *usage)
+    calls, place = _calls_and_place([place for place in places if place], program_of(pid))
+    return ProcessState(stat.state, name, file, place, calls, _unanswered(pid), *usage)
 
 
-def _position_when_stopped(pid: int) -> list[bytes]:
-    """Return the fields of /proc/PID/syscall while the process is stopped."""
+def launch_states(pids: Iterable[int], outer: dict[str, str]) -> dict[str, ProcessState]:
+    """Return the states of the ranks among processes, by their numbers; without any, of their launchers.
+
+    Launchers have their names as keys. ``outer``: environment of the launch. Processes that run are stopped
+    for a moment each.
+    """
+    processes = []
+    for pid in sorted(pids):
+        if (stat := read_stat(pid)) is not None and stat.state not in "ZX":
+            has_mpi = any(is_mpi_library(path) for _, _, path in mapped_files(pid))
+            rank = rank_of(environment_of(pid), outer)
+            processes.append(ObservedProcess(pid, stat.parent, program_of(pid), rank, maps_mpi=has_mpi))
+    ranks = {str(process.rank or 0): process for process in choose_ranks(processes)}
+    launchers = {process.program.rpartition("/")[2]: process for process in processes if process.is_launcher}
+    states = {key: process_state(process.pid, may_stop=True) for key, process in (ranks or launchers).items()}
+    return {key: state for key, state in states.items() if state is not None}
+
+
+@contextmanager
+def _stopped(pid: int) -> Iterator[None]:
+    """Stop a process for a moment."""
     until = time.monotonic() + _STOPPING_S
     signal_one(pid, signal.SIGSTOP)
     try:
         while time.monotonic() < until and (stat := read_stat(pid)) is not None and stat.state not in "TtZX":
             time.sleep(0.001)
-        return read_bytes(f"/proc/{pid}/syscall").split()
+        yield
     finally:
         signal_one(pid, signal.SIGCONT)
+
+
+def _addresses(pid: int, fields: list[bytes], modules: Modules) -> list[int]:
+    """Return the position of the first thread and the return addresses of its functions, innermost first."""
+    if len(fields) < 3:
+        return []
+    position, stack_pointer = int(fields[-1], 16), int(fields[-2], 16)
+    stack = Stack(pid, [(first, end) for first, end, _ in modules])
+    return [position, *stack.return_addresses(position, stack_pointer)]
+
+
+def _calls_and_place(places: list[str], program: str) -> tuple[tuple[str, ...], str]:
+    """Return places in MPI libraries and the C library, innermost first, and the place in the program.
+
+    The first two are empty for a rank outside of MPI whose innermost known function is the program's.
+    """
+    calls: list[str] = []
+    for place in places:
+        module = place.rpartition("+")[0]
+        name = module.rpartition("/")[2]
+        if is_mpi_library(module) or name.startswith(_LIBC):
+            calls.append(place)
+        elif module == program:
+            return tuple(calls), place
+    outside = (place for place in places if not place.rpartition("/")[2].startswith(_OF_SYSTEM))
+    return tuple(calls), next(outside, next(iter(places), ""))
 
 
 def _system_call(pid: int, fields: list[bytes]) -> tuple[str, str]:
@@ -79,6 +148,43 @@ def _file(pid: int, descriptor: int) -> str:
     if descriptor == 0:
         return f"standard input ({target})" if target else "standard input"
     return target
+
+
+def _involuntary_switches(pid: int) -> int:
+    match = re.search(
+        rb"^nonvoluntary_ctxt_switches:\s*(\d+)", read_bytes(f"/proc/{pid}/status"), re.MULTILINE
+    )
+    return int(match[1]) if match else 0
+
+
+def _unanswered(pid: int) -> str:
+    """Return the address to which a process tries to connect without an answer; "" if it does not."""
+    sockets = set()
+    for entry in _entries(f"/proc/{pid}/fd"):
+        with suppress(OSError):
+            sockets.add(os.readlink(entry))  # noqa: PTH115
+    for table in ("tcp", "tcp6"):
+        for line in read_bytes(f"/proc/{pid}/net/{table}").decode().splitlines()[1:]:
+            fields = line.split()
+            if len(fields) > 9 and fields[3] == _SYN_SENT and f"socket:[{fields[9]}]" in sockets:
+                return _address_of(fields[2])
+    return ""
+
+
+def _entries(directory: str) -> list[str]:
+    with suppress(OSError):
+        return [f"{directory}/{name}" for name in os.listdir(directory)]  # noqa: PTH208
+    return []
+
+
+def _address_of(text: str) -> str:
+    """Return the address of an entry of /proc/net/tcp: ``0100007F:1F90`` is 127.0.0.1:8080."""
+    address, _, port = text.partition(":")
+    raw = bytes.fromhex(address)
+    if sys.byteorder == "little":
+        raw = b"".join(raw[at : at + 4][::-1] for at in range(0, len(raw), 4))
+    family = socket.AF_INET if len(raw) == 4 else socket.AF_INET6
+    return f"{socket.inet_ntop(family, raw)} port {int(port, 16)}"
 
 
 def mapped_files(pid: int) -> Modules:

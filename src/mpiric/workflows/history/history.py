@@ -21,6 +21,7 @@ from mpiric.model.errors import MismatchError, MpiricError
 from mpiric.model.job import Job
 from mpiric.model.run import Narrator, Plan
 from mpiric.plans.in_turn import in_turn
+from mpiric.profile.stuck import describe_states
 from mpiric.schedulers import NO_JOB, job_around
 from mpiric.statistics.regression import Regression, compare_days, runs_needed
 from mpiric.statistics.step_window import MarkWindow
@@ -74,6 +75,7 @@ def against(request: AgainstRequest, host: Host, narrator: Narrator) -> DayCompa
     ):
         lab = Lab(runner, copies, record, Judge(parse_objective(baseline.objective)))
         lab.after_ended_run = after_ended_run
+        lab.describe_states = lambda states: describe_states(states, parsed.job.ranks or 0, host)
         narrator.phase(f"Measuring again, to compare with {baseline.name}")
         records = record.path / RECORDS if baseline.marks else None
         observing = Observing(records=records, mark_options=_mark_options(baseline))

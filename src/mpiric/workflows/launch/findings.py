@@ -265,6 +265,7 @@ def _beside(mpi: MpiLibrary, host: Host) -> tuple[str, ...]:
 
 
 _SOURCE = "MPI standard, MPI_Init without a process manager; SchedMD, MPI Users Guide"
+_OTHER_FAMILY = re.compile(r"this is the runtime for another family of MPI libraries than: ([^,\n]+)")
 _PLUGIN = re.compile(r"^\s*(?:srun: )?(none|pmi2|pmix(?:_v\d+)?|cray_shasta|openmpi)\s*$", re.MULTILINE)
 
 
@@ -273,6 +274,25 @@ def ranks_alone(job: Job, record: Record, host: Host) -> Advice | None:
     if not job.launcher_words or not job.ranks or job.ranks < 2 or record.world_size != 1:
         return None
     version = record.ranks[0].facts.get("mpi.version", "") if record.ranks else ""
+    return _alone(job, version, f"the launch line asks for {job.ranks} ranks, and MPI_COMM_WORLD has 1", host)
+
+
+def ranks_of_other_family(job: Job, output: str, host: Host) -> Advice | None:
+    """Return the finding that the ranks load another library than their launcher's; None if they do not.
+
+    ``output`` of a run in which the runtime for the launcher's family found the other library.
+    """
+    match = _OTHER_FAMILY.search(output)
+    if not match or not job.launcher_words or not job.ranks or job.ranks < 2:
+        return None
+    library = _library(match[1], host)
+    if job.launcher.serves_every_library or library is None or _belongs(job.launcher_words[0], library, host):
+        return None
+    return _alone(job, match[1], f"the ranks load {match[1].strip()}", host)
+
+
+def _alone(job: Job, version: str, evidence: str, host: Host) -> Advice:
+    """Return the finding that each rank runs alone; ``version``: text of its MPI library."""
     library = _library(version, host)
     launcher = job.launcher_words[0]
     name = library.label if library else version.partition("\n")[0] or "their MPI library"
@@ -288,7 +308,7 @@ def ranks_alone(job: Job, record: Record, host: Host) -> Advice | None:
     finding = Finding(
         "ranks-alone",
         f"Each of the {job.ranks} ranks runs alone, as rank 0 of 1: {cause}",
-        f"the launch line asks for {job.ranks} ranks, and MPI_COMM_WORLD has 1",
+        evidence,
         fix,
     )
     remedy = _remedy(job, library, host)

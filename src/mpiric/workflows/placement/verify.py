@@ -123,8 +123,8 @@ def verify(
 def _best_look(looks: Sequence[Look], pids: Collection[int]) -> tuple[Look, Look]:
     """Return the ranks ``pids`` and ranks of other jobs when most ranks and threads were last present.
 
-    The CPU time of their threads is counted from the first such time: a thread that spun in MPI_Init does
-    not work.
+    The CPU time of their threads is counted from the first such time, or from the look before a single one: a
+    thread that spun in MPI_Init does not work.
     """
     mine = [tuple(process for process in look if process.pid in pids) for look in looks]
     if not any(mine):
@@ -137,8 +137,8 @@ def _best_look(looks: Sequence[Look], pids: Collection[int]) -> tuple[Look, Look
     first = next(number for *count, number in counts if tuple(count) == counts[best][:2])
     jobs = {process.job for process in mine[best]}
     other_ranks = tuple(process for process in looks[best] if process.job not in jobs)
-    if first == best:
-        return mine[best], other_ranks
+    if first == best and best and mine[best - 1]:
+        first = best - 1
     before_s = {(p.pid, thread.thread): thread.cpu_s for p in mine[first] for thread in p.threads}
     return tuple(_since(process, before_s) for process in mine[best]), other_ranks
 

@@ -22,20 +22,22 @@ from mpiric.model.job import Launch, Spelling
 from mpiric.model.mpi_library import AbiFamily
 from mpiric.model.profile import Advice, FileTotal, NodeTopology, Profile
 from mpiric.model.quoting import sh_command
-from mpiric.model.record import Record
+from mpiric.model.record import RankState, Record
 from mpiric.model.run import Outcome, Phase, Run, Trial
 from mpiric.model.translation import family_above
 from mpiric.profile.advise import advise
 from mpiric.profile.analyse import analyse
+from mpiric.profile.ended import states_at_end
 from mpiric.profile.files import ranks_in_one_stripe
 from mpiric.profile.numbers import layout_numbers
 from mpiric.profile.outside_time import hosts_line, outside_advice, run_parts, with_outside
 from mpiric.profile.pace import run_pace
 from mpiric.profile.read import merge_parts, read_record
 from mpiric.profile.sites import name_sites
+from mpiric.profile.stuck import init_advice
 from mpiric.storage import layouts_of
 from mpiric.tuning.mark_choice import choose_key, mark_name, without_library_places
-from mpiric.workflows.launch.findings import ranks_alone
+from mpiric.workflows.launch.findings import ranks_alone, ranks_of_other_family
 from mpiric.workflows.launch.loadable import why_not_loadable
 from mpiric.workflows.launch.nodes import cleaned_nodes
 from mpiric.workflows.launch.parse_job import ParsedJob, parse_job, program_path
@@ -142,6 +144,11 @@ def profile(request: ProfileRequest, host: Host) -> Profiled:
         probe = None if why_not else WholeRun(prepared.recorder, prepared.directory, keeps_files=True)
         with cleaned_nodes(job, parsed.nodes, host) as after_ended_run:
             tail, is_relayed = OutputTail(host), bool(job.launcher_words)
+
+            def look_before_end() -> None:
+                tail.is_complete = True
+                look_at_ranks(prepared.directory, job.ranks or 0)
+
             lab = Foreground(
                 lambda _, spelling: _render(parsed, spelling),
                 job.environment,
@@ -149,7 +156,7 @@ def profile(request: ProfileRequest, host: Host) -> Profiled:
                 OutputTap(tail.feed, through_launcher=is_relayed),
                 OutputTap(tail.feed, through_launcher=is_relayed, stream=sys.stderr),
                 after_ended_run=after_ended_run,
-                before_end=lambda: look_at_ranks(prepared.directory),
+                before_end=look_before_end,
             )
             launched_unix_s = time.time()
             trial = lab.measure(Run(Configuration(), Phase.RECORD, limit_s=request.limit_s, probe=probe))
@@ -173,12 +180,19 @@ def _with_ending(done: Profiled, failed: FailedRun, host: Host) -> Profiled:
     MPI_Init.
     """
     advice = done.profile.advice if done.profile else ()
-    failed = replace(failed, namespaces=_namespaces_of_a_node(done.record))
+    if done.record is None and (alone := ranks_of_other_family(failed.job, failed.text, host)):
+        return replace(done, ending=alone)
+    ranks = done.record.ranks if done.record else ()
+    failed = replace(
+        failed,
+        namespaces=_namespaces_of_a_node(done.record),
+        aborted_rank=next((rank.rank for rank in ranks if rank.state is RankState.ABORTED), None),
+    )
     if done.trial.outcome is Outcome.FAILED:
         is_explained = any(item.explains_run for item in advice)
         ending = explain_ending(failed, host) or (None if is_explained else unknown_ending(failed))
     elif done.was_ended and done.record is None:
-        ending = explain_ending(failed, host)
+        ending = explain_ending(failed, host) or done.ending
     else:
         return done
     profile = replace(done.profile, advice=(ending, *advice)) if done.profile and ending else done.profile
@@ -215,6 +229,9 @@ def _read_profile(
                 hint="find out which rank does not call it (`mpiric ps` in another terminal shows them), or "
                 "give the program more time",
             )
+            _, states = states_at_end(directory)
+            ending = init_advice(states, prepared.parsed.job.ranks or 0, host)
+            return Profiled(prepared, trial, None, None, why_not, ending)
         return Profiled(prepared, trial, None, None, why_not)
     usable_cpus = {machine.host_name: machine.usable_cpu_count}
     analysed = analyse(record, sh_command(masked(request.argv)), usable_cpus)

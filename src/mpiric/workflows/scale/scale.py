@@ -25,6 +25,7 @@ from mpiric.model.run import Narrator, Outcome, Phase, Plan, Run, Trial
 from mpiric.model.scaling import Scaling, Size
 from mpiric.model.situation import EVERYTHING
 from mpiric.plans.scaling import SizeRuns, SizesToMeasure, measure_sizes
+from mpiric.profile.stuck import describe_states
 from mpiric.schedulers import job_around
 from mpiric.statistics.scaling_estimates import bend_of, time_of
 from mpiric.tuning.objective import Budget, Objective
@@ -159,6 +160,7 @@ def _open(
         judge = Judge(Objective(), request.check_command)
         lab = Lab(runner, copies, log, judge, allocation_hosts(host))
         lab.after_ended_run = after_ended_run
+        lab.describe_states = lambda states: describe_states(states, 0, host)
         yield ScaleState(request, lab, log, Budget(request.budget_s, clock=runner.clock), narrator)
 
 

@@ -12,14 +12,21 @@ from pathlib import Path
 
 from mpiric.host.host import Host
 from mpiric.host.owned_files import write_whole
-from mpiric.host.processes.proc import environment_of, read_bytes
-from mpiric.host.processes.process_state import process_state
+from mpiric.host.processes.proc import (
+    TICKS_PER_S,
+    carrying,
+    descendants,
+    environment_of,
+    read_bytes,
+    read_stat,
+)
+from mpiric.host.processes.process_state import launch_states, process_state
 from mpiric.model.errors import Finding, MpiricError
 from mpiric.model.placement import ProcessSeen
-from mpiric.model.record import OpenCall
+from mpiric.model.record import OpenCall, ProcessState
 from mpiric.profile.ended import ENDED
 from mpiric.profile.read import read_open_call, read_record
-from mpiric.profile.standing import Standing, standings
+from mpiric.profile.standing import Standing, standings, unrecorded
 from mpiric.profile.stuck import find_stuck, named
 
 _PART = re.compile(r"rank-(\d+)\..+\.(\d+)\.part")  # rank, host and pid
@@ -27,16 +34,24 @@ _LONG_S = 10.0  # a wait of a running job that is worth a finding
 _RECORD = b"MPIRIC_RECORD_DIR"
 
 
-def look_at_ranks(directory: Path) -> None:
-    """Store the states of this node's processes in the record, with the time."""
+def look_at_ranks(directory: Path, ranks: int) -> None:
+    """Store the states of this node's processes of a launch in the record, with the time.
+
+    ``ranks``: number in the launch line, 0 if it is unknown.
+    """
     now_s = time.time()
-    processes = {}
+    states: dict[str, ProcessState] = {}
+    recorded = set()
     for rank, pid, part in _ranks_here(directory):
+        recorded.add(pid)
         with suppress(MpiricError, OSError):
             if state := process_state(pid, _address(read_open_call(part)), may_stop=True):
-                processes[str(rank)] = asdict(state)
+                states[str(rank)] = state
+    if not recorded or len(recorded) < ranks:  # others are before MPI_Init, or in it
+        launch = {*descendants(os.getpid()), *carrying(os.fsdecode(_RECORD), str(directory))}
+        states = launch_states(launch - recorded, dict(os.environ)) | states
     with suppress(OSError):
-        data = {"unix_s": now_s, "processes": processes}
+        data = {"unix_s": now_s, "processes": {key: asdict(state) for key, state in states.items()}}
         write_whole(directory / ENDED, json.dumps(data, indent=1).encode())
 
 
@@ -54,21 +69,29 @@ def _address(call: OpenCall | None) -> int:
 
 
 def stuck_jobs(processes: Sequence[ProcessSeen], host: Host) -> tuple[Finding, ...]:
-    """Return findings on ranks of running jobs that wait, for each recorded job, and for all others together.
+    """Return findings on ranks of running jobs that wait, for each job.
 
     Without a record, only the processes are known. No process is stopped.
     """
-    directories: dict[str, list[ProcessSeen]] = defaultdict(list)
+    jobs: dict[tuple[str, str], list[ProcessSeen]] = defaultdict(list)
     for process in processes:
-        directories[os.fsdecode(environment_of(process.pid).get(_RECORD, b""))].append(process)
+        directory = os.fsdecode(environment_of(process.pid).get(_RECORD, b""))
+        jobs[directory, "" if directory else process.job].append(process)
     findings: list[Finding] = []
-    for directory, members in directories.items():
+    for (directory, _), members in jobs.items():
         ranks = _recorded(Path(directory)) if directory else ()
         if not ranks:
-            states = [(process.rank or 0, process_state(process.pid)) for process in members]
-            ranks = tuple(Standing(rank, lasted_s=_LONG_S, process=state) for rank, state in states)
+            ranks = tuple(
+                unrecorded(process.rank or 0, process_state(process.pid), _age_s(process.pid))
+                for process in members
+            )
         findings += find_stuck(named(ranks, host), _LONG_S)
     return tuple(findings)
+
+
+def _age_s(pid: int) -> float:
+    stat = read_stat(pid)
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - stat.start_ticks / TICKS_PER_S if stat else 0.0
 
 
 def _recorded(directory: Path) -> tuple[Standing, ...]:

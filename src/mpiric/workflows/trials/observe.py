@@ -123,15 +123,17 @@ class OriginalRuns:
         ``marks_why`` is the reason why runs cannot end at a step marker.
         """
         left_s = inf if self.budget is None else self.budget.remaining_s
+        doing = next((trial.doing for trial in reversed(self.untouched_runs) if trial.doing), "")
         if left_s > 0:
             trial = yield from self.untouched(None if left_s == inf else after(left_s))
             if not trial.came_early:
                 return
+            doing = trial.doing
         assert self.budget is not None
         why = f", and runs cannot end at a mark: {marks_why}" if marks_why else ""
         raise MpiricError(
             f"a run of the command was stopped when the budget of {self.budget.seconds:g} s was spent, "
-            f"so how long it takes is not known{why}",
+            f"so how long it takes is not known{why}{'; when it was stopped: ' if doing else ''}{doing}",
             hint=_MORE_TIME,
         )
 

@@ -240,7 +240,7 @@ class _Watch:
         if not self.will_do():
             return False
         if self.directory is not None:
-            look_at_ranks(self.directory)
+            look_at_ranks(self.directory, 0)
         return True
 
     def will_do(self) -> bool:

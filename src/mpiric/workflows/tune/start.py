@@ -25,6 +25,7 @@ from mpiric.model.configuration import Configuration, substitute
 from mpiric.model.errors import MpiricError, NotFoundError, ProgramFailedError
 from mpiric.model.job import Job
 from mpiric.model.run import Narrator, Outcome, Phase, Plan, Run, Trial
+from mpiric.profile.stuck import describe_states
 from mpiric.schedulers import JOBS
 from mpiric.tuning.events import TuneEvents, read_log
 from mpiric.tuning.objective import Budget
@@ -137,6 +138,7 @@ def open_tune(
         judge = Judge(request.objective, request.check_command, request.allowed.rounding, ignored)
         lab = Lab(runner, copies, log, judge, allocation_hosts(host))
         lab.after_ended_run = after_ended_run
+        lab.describe_states = lambda states: describe_states(states, parsed.job.ranks or 0, host)
         logged = LoggedTrials(trial for trial in lab.earlier if trial.phase in (Phase.SEARCH, Phase.PROOF))
         yield TuneState(request, log, lab, copies, budget, narrator, lab.earlier, logged)
         keep_small(log.path / RECORDS)

@@ -88,3 +88,31 @@ def test_a_tune_is_refused():
     job = parse_command(["mpiexec", "-n", "2", "./a"], "/work", {}, dialect="hydra")
     with pytest.raises(MismatchError, match="runs alone"):
         findings.refuse_ranks_alone(job, record(), Host())
+
+
+OTHER_FAMILY = (
+    "mpiric: nothing is recorded, tuned or reordered: this is the runtime for another family of MPI "
+    "libraries than: Open MPI v5.0.3, package: x\n"
+)
+
+
+def test_ranks_that_load_another_library_than_their_launcher_run_alone():
+    job = parse_command("mpiexec -n 2 python3 a.py".split(), "/work", {}, dialect="hydra")
+    advice = findings.ranks_of_other_family(job, OTHER_FAMILY, Host())
+    assert "mpiexec belongs to another MPI library than openmpi-5.0.3" in advice.finding.says
+    assert advice.finding.evidence == "the ranks load Open MPI v5.0.3"
+    assert advice.commands == ("/o/bin/mpirun -np 2 python3 a.py",)
+
+
+@pytest.mark.parametrize(
+    ("line", "dialect", "output"),
+    [
+        ("mpiexec -n 2 python3 a.py", "hydra", "the output of the program"),
+        ("mpirun -np 2 python3 a.py", "openmpi5", OTHER_FAMILY),  # only --abi was wrong
+        ("mpiexec -n 1 python3 a.py", "hydra", OTHER_FAMILY),
+        ("srun -n 2 python3 a.py", "srun", OTHER_FAMILY),
+    ],
+)
+def test_other_launches_do_not_load_another_library(line, dialect, output):
+    job = parse_command(line.split(), "/work", {}, dialect=dialect)
+    assert findings.ranks_of_other_family(job, output, Host()) is None

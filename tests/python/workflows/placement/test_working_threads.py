@@ -27,6 +27,15 @@ def test_a_pool_that_is_joined_is_judged_while_it_works():
     assert working(verify._best_look(looks, {7})[0]) == [8, 9]
 
 
+def test_a_pool_that_only_one_look_saw_is_judged_from_the_look_before():
+    looks = [look(3.0), look(3.0, 0.3, 0.3), look(3.0)]
+    assert working(verify._best_look(looks, {7})[0]) == [8, 9]
+
+
+def test_a_single_look_counts_all_cpu_time():
+    assert working(verify._best_look([look(1.0, 0.9)], {7})[0]) == [7, 8]
+
+
 def test_a_main_thread_that_works_with_its_pool_counts():
     looks = [look(3.0, 0.0), look(4.0, 1.0)]
     assert working(verify._best_look(looks, {7})[0]) == [7, 8]

@@ -10,6 +10,7 @@ from mpiric.model.placement import OPENMP_BINDING, ProcessSeen, ThreadSeen
 
 _BUSY = 0.2  # share of the busiest thread's CPU time; threads below it are helpers (progress, signals)
 _STARTED_S = 0.05  # CPU time from which the computing threads can be recognised
+_MANY_STARTED_S = 0.2  # CPU time of all threads: each of many on a few CPUs gets little
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,8 @@ class Node:
 def workers(process: ProcessSeen) -> tuple[ThreadSeen, ...]:
     """Return the threads that compute; the first OMP_NUM_THREADS ones if none has computed yet."""
     largest_s = max((thread.cpu_s for thread in process.threads), default=0.0)
-    if largest_s <= _STARTED_S:
+    total_s = sum(thread.cpu_s for thread in process.threads)
+    if largest_s <= _STARTED_S and total_s <= _MANY_STARTED_S:
         return process.threads[: max(1, process.omp_threads)]
     return tuple(thread for thread in process.threads if thread.cpu_s >= _BUSY * largest_s)
 

@@ -32,6 +32,11 @@ def test_a_pool_that_only_one_look_saw_is_judged_from_the_look_before():
     assert working(verify._best_look(looks, {7})[0]) == [8, 9]
 
 
+def test_many_threads_on_few_cpus_work_although_each_gets_little_time():
+    looks = [look(0.02, *[0.0] * 16), look(0.02, *[0.04] * 16)]
+    assert len(working(verify._best_look(looks, {7})[0])) == 16
+
+
 def test_a_single_look_counts_all_cpu_time():
     assert working(verify._best_look([look(1.0, 0.9)], {7})[0]) == [7, 8]
 

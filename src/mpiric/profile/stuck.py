@@ -82,7 +82,7 @@ def _named(rank: Standing, names: Mapping[str, str]) -> Standing:
     if rank.process is None:
         return rank
     process = replace(rank.process, place=names.get(rank.process.place, rank.process.place))
-    if rank.has_record:
+    if rank.has_record or process.reads_standard_input:  # no MPI function reads it
         return replace(rank, process=process)
     functions = [names.get(place, "").partition(" ")[0] for place in process.calls]
     call = next((match[1] for name in functions if (match := _MPI_FUNCTION.fullmatch(name))), "")

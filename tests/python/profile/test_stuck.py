@@ -219,6 +219,11 @@ def test_ranks_in_other_calls_run_without_the_recorder() -> None:
     )
 
 
+def test_a_rank_that_reads_input_is_in_no_mpi_call() -> None:
+    old = replace(INPUT, calls=("/lib/read+0x1", "/lib/PMPI_Test+0x2"))
+    assert describe_states({"0": old}, 1, NamingHost()) == "Rank 0 waits for standard input"
+
+
 def test_input_before_mpi_init_has_the_fix_of_input() -> None:
     finding = init_finding(2, rank0=INPUT, rank1=IN_INIT)
     assert finding.says.endswith("which rank 0 has not called: rank 0 waits for standard input")

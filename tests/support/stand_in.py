@@ -10,7 +10,7 @@ from mpiric.host.facts.local import LocalHost
 COMMANDS = {
     "slurm": ("sbatch", "squeue", "scontrol", "scancel", "sinfo", "srun"),
     "pbs": ("qsub", "qstat", "qselect", "qdel", "qrerun", "pbsnodes"),
-    "lsf": ("bsub", "bjobs", "bkill", "brequeue", "bparams", "bhosts", "lshosts"),
+    "lsf": ("bsub", "bjobs", "bkill", "brequeue", "bparams", "bhosts", "bqueues", "lshosts"),
     "flux": ("flux",),
 }
 STATE = "MPIRIC_STAND_IN"  # directory of the queue, in the environment of the commands

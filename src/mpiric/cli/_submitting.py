@@ -27,16 +27,17 @@ _MOST_JOBS = 4000
 _SOME_PROGRAM = "program"  # program of a launch line that has none
 
 
+def job_options(text: str) -> Callable[..., Any]:
+    """Make the option for the scheduler's own options (``--sbatch``, ``--qsub``, …)."""
+    return option("job_options", *_OPTION_NAMES, "OPTIONS", text, multiple=True)
+
+
 def submit_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add ``--submit``, and the option for the scheduler's own options (``--sbatch``, ``--qsub``, …)."""
+    """Add ``--submit``, and the option for the scheduler's own options."""
     for add in (
-        option(
-            "job_options",
-            *_OPTION_NAMES,
-            "OPTIONS",
+        job_options(
             "Options of the job in the syntax of the scheduler: --sbatch='-N 4 -C fast', "
-            "--qsub='-q short'. Nodes and ranks follow from CMD or LAUNCHER unless they are given here.",
-            multiple=True,
+            "--qsub='-q short'. Nodes and ranks follow from CMD or LAUNCHER unless they are given here."
         ),
         flag("--submit", "Submit this mpiric command as a batch job, and wait for its end."),
     ):
@@ -111,7 +112,7 @@ def run_submitted(
         working_directory=str(Path.cwd()),
         environment=dict(os.environ),
         stdin=stdin,
-        options=_options(parameters["job_options"]),
+        options=parsed_job_options(parameters["job_options"]),
         budget_s=budget_s,
         go_on=go_on,
         afresh=afresh,
@@ -137,7 +138,7 @@ def refuse_unsubmitted(parameters: dict[str, Any]) -> None:
             raise MpiricError(f"{named} needs --submit", hint="add --submit, or remove it")
 
 
-def _options(texts: tuple[str, ...]) -> tuple[str, ...]:
+def parsed_job_options(texts: tuple[str, ...]) -> tuple[str, ...]:
     """Split ``-N 4 -C fast`` into ``-N 4`` and ``-C fast``, the lines of a script."""
     lines: list[str] = []
     for word in (word for text in texts for word in shlex.split(text)):

@@ -1,15 +1,26 @@
 """`mpiric nodes`: find slow nodes, and nodes with other settings than the rest."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import click
+from cloup import option_group
 from rich.table import Table
 
 from mpiric.cli._errors import say
 from mpiric.cli._json import print_json
-from mpiric.cli._options import cli_command, complete_files, flag, json_option, launch_request_of, option
+from mpiric.cli._options import (
+    BATCH_JOBS,
+    cli_command,
+    complete_files,
+    flag,
+    json_option,
+    launch_request_of,
+    option,
+)
+from mpiric.cli._submitting import job_options, parsed_job_options, refuse_unsubmitted
 from mpiric.cli._terminal import status_line, stderr_console, stdout_console
-from mpiric.fabric.nodes import Difference, NodesReport, Outlier, unit_of
+from mpiric.fabric.nodes import Difference, NodesReport, unit_of
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.amount import counted, share
 from mpiric.model.batch import hosts_of
@@ -17,6 +28,7 @@ from mpiric.model.errors import ExitCode
 from mpiric.model.slow_nodes import FALSE_ALARMS, LEAST
 from mpiric.schedulers import batch_schedulers
 from mpiric.workflows.fabric.nodes import NodesRequest, examine_nodes, keep, ledger, past_measurements
+from mpiric.workflows.fabric.partition_nodes import examine_partition
 
 _SHOWN = ("arithmetic", "slowest core", "memory bandwidth", "latency", "bandwidth")
 _BUSY = 0.7  # load average from which the table of a slow node names it
@@ -35,11 +47,22 @@ def _hosts(_: click.Context, __: click.Parameter, value: str) -> tuple[str, ...]
     callback=_hosts,
 )
 @flag("--history", "Show the earlier measurements of each node, and measure nothing.")
+@flag("--no-history", "Do not keep the measurements for --history.")
 @json_option
+@option_group(
+    BATCH_JOBS,
+    flag(
+        "--submit",
+        "Measure each idle node of a partition, or each node of --hosts, in a job of its own, and compare "
+        "the nodes.",
+    ),
+    option("--partition", "-p", "NAME", "Partition of these jobs. [default: the scheduler's]"),
+    job_options("Further options of these jobs in the syntax of the scheduler: --sbatch='-A project'."),
+)
 @click.argument(
     "launch_line", nargs=-1, type=click.UNPROCESSED, shell_complete=complete_files, metavar="[-- LAUNCHER]"
 )
-def command(launch_line: tuple[str, ...], hosts: tuple[str, ...], history: bool, as_json: bool) -> int:  # noqa: FBT001
+def command(launch_line: tuple[str, ...], hosts: tuple[str, ...], as_json: bool, **options: Any) -> int:  # noqa: FBT001
     """Find slow nodes, and nodes with other settings than the rest.
 
     All nodes are measured at once for about 15 seconds: arithmetic of each core, memory bandwidth of each
@@ -48,13 +71,20 @@ def command(launch_line: tuple[str, ...], hosts: tuple[str, ...], history: bool,
 
     LAUNCHER is a launch line without a program. [default: mpiexec on PATH]
     """
-    if history:
+    if options["history"]:
         return _history(hosts, as_json=as_json)
+    refuse_unsubmitted(options)
     request = launch_request_of(NodesRequest, launch_line, {"hosts": hosts})
     console = stderr_console()
     with status_line("measuring", console) as show:
-        report = examine_nodes(request, LocalHost(), show if console.is_terminal else console.print)
-    keep(report)
+        tell = show if console.is_terminal else console.print
+        if options["submit"]:
+            of_jobs = parsed_job_options(options["job_options"])
+            report = examine_partition(request, LocalHost(), tell, options["partition"], of_jobs)
+        else:
+            report = examine_nodes(request, LocalHost(), tell)
+    if not options["no_history"]:
+        keep(report)
     if as_json:
         print_json(
             {
@@ -100,7 +130,7 @@ def _sentences(report: NodesReport) -> Iterator[str]:
     by_host = {node.host: node for node in report.nodes}
     for host in report.slow:
         yield f"\n{host} is slow:"
-        yield from (f"  {_outlier(entry)}" for entry in report.outliers if entry.host == host)
+        yield from (f"  {entry}" for entry in report.outliers if entry.host == host)
         # Name other processes as a cause, where the load before the measurement was higher than elsewhere.
         node = by_host[host]
         idle = min(other.load for other in report.nodes)
@@ -117,18 +147,6 @@ def _sentences(report: NodesReport) -> Iterator[str]:
             f"\nNo node is slower than the others of its kind by {share(LEAST)} or more beyond the noise "
             f"(false alarms: at most {share(FALSE_ALARMS)} of such comparisons)."
         )
-
-
-def _outlier(entry: Outlier) -> str:
-    value = f"{entry.quantity}: {entry.value:.3g} {unit_of(entry.quantity)}"
-    if entry.change > 1:
-        low, high = 1 + entry.low, 1 + entry.high
-        change, ends = f"{1 + entry.change:.3g} times", f"{low:.3g} to {high:.3g}"
-    else:
-        low, high = sorted(abs(end) for end in (entry.low, entry.high))
-        side = "above" if entry.change > 0 else "below"
-        change, ends = f"{share(abs(entry.change))} {side}", f"{share(low)} to {share(high)}"
-    return f"{value}, {change} the median of the others, {entry.peers:.3g} (95 % interval: {ends})"
 
 
 def _difference(entry: Difference) -> str:

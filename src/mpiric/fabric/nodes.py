@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from statistics import fmean, median
 from typing import Any
 
-from mpiric.model.amount import counted, size
+from mpiric.model.amount import counted, share, size
 from mpiric.model.dataclass import dataclass
 from mpiric.model.json_text import is_number, json_lines
 from mpiric.model.slow_nodes import slow_nodes
@@ -42,6 +42,26 @@ class NodeSpeed:
         return median(self.speeds[quantity])
 
 
+def node_of(row: Any) -> NodeSpeed | None:
+    """Read a node as `mpiric nodes --json` prints it; None for other values."""
+    parts = [row.get(name) for name in ("speeds", "settings", "amounts")] if isinstance(row, dict) else []
+    if not parts or not all(isinstance(part, dict) for part in parts):
+        return None
+    host, kind, load = (row.get(name) for name in ("host", "kind", "load"))
+    if not (isinstance(host, str) and isinstance(kind, str) and is_number(load)):
+        return None
+    speeds, settings, amounts = parts
+    positive = {
+        name: tuple(values)
+        for name, values in speeds.items()
+        if isinstance(values, list) and values and all(is_number(value) and value > 0 for value in values)
+        if name.startswith(_MEMORY) or name in UNITS
+    }
+    texts = {name: value for name, value in settings.items() if isinstance(value, str)}
+    sizes = {name: value for name, value in amounts.items() if is_number(value)}
+    return NodeSpeed(host, kind, positive, texts, sizes, float(load)) if positive else None
+
+
 @dataclass(frozen=True)
 class Outlier:
     """A quantity in which a node is slower than the other nodes of its kind."""
@@ -53,6 +73,17 @@ class Outlier:
     change: float  # relative to the median: -0.12 is 12 % below it
     low: float  # 95 % interval of the change
     high: float
+
+    def __str__(self) -> str:
+        value = f"{self.quantity}: {self.value:.3g} {unit_of(self.quantity)}"
+        if self.change > 1:
+            low, high = 1 + self.low, 1 + self.high
+            change, ends = f"{1 + self.change:.3g} times", f"{low:.3g} to {high:.3g}"
+        else:
+            low, high = sorted(abs(end) for end in (self.low, self.high))
+            side = "above" if self.change > 0 else "below"
+            change, ends = f"{share(abs(self.change))} {side}", f"{share(low)} to {share(high)}"
+        return f"{value}, {change} the median of the others, {self.peers:.3g} (95 % interval: {ends})"
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
-"""Batch schedulers: declarations of their files, and the submission and tracking of jobs based on them.
+"""Batch schedulers: declarations of their files, submission and tracking of jobs.
 
-A server that is restarted or overloaded is waited for. A job that the scheduler begins again, because a node
-went down or it was preempted, is followed on. A job that the scheduler has forgotten is reported as such.
+A server that is restarted or overloaded is waited for. A job that the scheduler begins again is followed on.
 """
 
 import re
@@ -212,6 +211,10 @@ class BatchScheduler(Scheduler):
 
     def node_types(self, host: Host, partition: str = "") -> Mapping[str, int]:
         """Read the features of usable nodes ("" for none) → number of nodes with them."""
+        raise NotImplementedError
+
+    def idle_nodes(self, host: Host, partition: str = "") -> tuple[str, ...]:
+        """Read the names of the nodes of a partition or queue that run no job."""
         raise NotImplementedError
 
     def check(self, host: Host, script: str) -> ScriptCheck | None:  # noqa: ARG002

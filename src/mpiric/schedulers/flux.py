@@ -95,7 +95,8 @@ class Flux(BatchScheduler):
     def values(self, request: JobRequest) -> Mapping[str, object]:
         """Return the values: a slot is a rank; nodes can be exclusive only if their number is specified."""
         slots = request.ranks or request.nodes * request.ranks_per_node or int(not request.nodes)
-        texts = {"features": directive_value(request.features.replace(",", " and "))}
+        required = [*request.features.split(","), f"host:{request.hosts}" if request.hosts else ""]
+        texts = {"features": directive_value(" and ".join(filter(None, required)))}
         return {**super().values(request), **texts, "ranks": slots, "exclusive": request.nodes}
 
     def time_text(self, minutes: int) -> str:
@@ -243,9 +244,17 @@ class Flux(BatchScheduler):
             counts[",".join(properties)] += count_of(nodes)
         return counts
 
-    def _resources(self, host: Host, form: str, queue: str) -> list[list[str]]:
+    def idle_nodes(self, host: Host, partition: str = "") -> tuple[str, ...]:
+        """Read the nodes all of whose cores are free."""
+        names: dict[str, list[str]] = {}
+        for state in ("free", "allocated"):
+            lines = self._resources(host, "{nodelist}", partition, state)
+            names[state] = [name for line in lines for nodes in line for name in hosts_of(nodes)]
+        return tuple(name for name in names["free"] if name not in names["allocated"])
+
+    def _resources(self, host: Host, form: str, queue: str, states: str = "all") -> list[list[str]]:
         of_queue = [f"--queue={queue}"] if queue else []
-        command = ["flux", "resource", "list", "-s", "all", "-n", *of_queue, "-o", form]
+        command = ["flux", "resource", "list", "-s", states, "-n", *of_queue, "-o", form]
         done = host.run(command, timeout_s=COMMAND_TIMEOUT_S)
         if done.status != 0:
             raise self.refused(done, "flux resource")

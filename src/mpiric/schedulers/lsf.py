@@ -55,11 +55,11 @@ class Lsf(BatchScheduler):
     forms: Mapping[str, str] = {
         "name": "-J {}", "account": "-P {}", "partition": "-q {}", "time": "-W {}", "ranks": "-n {}",
         "ranks_per_node": '-R "span[ptile={}]"', "gpus_per_node": '-gpu "num={}"',
-        "features": '-R "select[{}]"', "exclusive": "-x",
+        "features": '-R "select[{}]"', "hosts": '-m "{}"', "exclusive": "-x",
     }  # fmt: skip
     fields: Mapping[str, str] = {
         "-J": "name", "-P": "account", "-q": "partition", "-W": "time", "-n": "ranks", "-x": "exclusive",
-        "-gpu": "gpus_per_node", "-R span": "ranks_per_node", "-R select": "features",
+        "-m": "hosts", "-gpu": "gpus_per_node", "-R span": "ranks_per_node", "-R select": "features",
     }  # fmt: skip
     server_hint = "`lsid`"
     away = ("mbatchd", "not responding", "LSF is down", "still trying")
@@ -92,6 +92,7 @@ class Lsf(BatchScheduler):
             "ranks": ranks,
             "ranks_per_node": per_host,
             "features": request.features.replace(",", " && "),
+            "hosts": request.hosts.replace(",", " "),
         }
         return {**super().values(request), **values}
 
@@ -151,6 +152,23 @@ class Lsf(BatchScheduler):
         """Read the boolean resources of hosts."""
         resources = (node.get("RESOURCES", "").strip("()").split() for node in self._hosts(host))
         return Counter(",".join(name for name in names if name != "mg") for names in resources)
+
+    def idle_nodes(self, host: Host, partition: str = "") -> tuple[str, ...]:
+        """Read the hosts in state ``ok`` without jobs; ``bqueues`` prints the hosts of a queue."""
+        names: tuple[str, ...] = ()
+        if partition:
+            queue = host.run(["bqueues", "-o", "hosts", "-noheader", partition], timeout_s=COMMAND_TIMEOUT_S)
+            if queue.status != 0:
+                raise self.refused(queue, "bqueues")
+            names = tuple(name.rstrip("/") for name in queue.stdout.split() if name != "all")
+        done = host.run(["bhosts", "-w", *names], timeout_s=COMMAND_TIMEOUT_S)
+        if done.status != 0:
+            raise self.refused(done, "bhosts")
+        heads, *lines = [line.split() for line in done.stdout.splitlines()] or [[]]
+        rows = (dict(zip(heads, line, strict=False)) for line in lines)
+        return tuple(
+            row["HOST_NAME"] for row in rows if row.get("STATUS") == "ok" and row.get("NJOBS") == "0"
+        )
 
     def _hosts(self, host: Host) -> list[dict[str, str]]:
         done = host.run(["lshosts", "-w"], timeout_s=COMMAND_TIMEOUT_S)

@@ -162,10 +162,23 @@ class Pbs(BatchScheduler):
         up = (attributes for _, attributes in _nodes(done.stdout) if not _is_down(attributes))
         return Counter(",".join(_features(attributes)) for attributes in up)
 
+    def idle_nodes(self, host: Host, partition: str = "") -> tuple[str, ...]:
+        """Read the free nodes without jobs; some belong to one queue."""
+        done = host.run(["pbsnodes", "-a"], timeout_s=COMMAND_TIMEOUT_S)
+        if done.status != 0:
+            raise self.refused(done, "pbsnodes")
+        return tuple(
+            node
+            for node, attributes in _nodes(done.stdout)
+            if attributes.get("state") == "free" and not attributes.get("jobs")
+            if not partition or attributes.get("queue", partition) == partition
+        )
+
 
 def _select(request: JobRequest) -> str:
     """Return the chunks of a request; the last host may have fewer ranks than the others."""
     features = "".join(f":{feature}" for feature in request.features.split(",") if feature)
+    features += f":host={request.hosts}" if request.hosts else ""
     if request.nodes:
         per_node = request.ranks_per_node or -(-request.ranks // request.nodes) or 1
         ranks = request.ranks or request.nodes * per_node

@@ -268,6 +268,15 @@ def test_nodes_have_a_shape_and_types(cluster):
     assert cluster.follow(job)[-1].succeeded
 
 
+def test_idle_nodes_run_no_job_and_a_job_gets_the_node_that_it_names(cluster):
+    job = cluster.submit("sleep 30", JobRequest(nodes=1, ranks_per_node=1, hosts="n2"))
+    assert cluster.await_stage(job, Stage.RUNNING).hosts == ("n2",)
+    cluster.stand_in.set(down=["n3"])
+    for partition in ("", "normal"):
+        assert cluster.scheduler.idle_nodes(cluster.host, partition) == ("n1",)
+    cluster.scheduler.cancel(cluster.host, [job])
+
+
 def test_without_its_commands_there_is_an_error(cluster):
     host = cluster.stand_in.host(PATH="/nonexistent")
     with pytest.raises(Exception, match="is not there"):

@@ -7,6 +7,7 @@ flux-getattr(1), flux-environment(7).
 import argparse
 import json
 import os
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -56,6 +57,7 @@ def batch(argv):
         rerun=False,
         log=arguments.output or "",
         nodes=int(arguments.nodes or directives.nodes or 1),
+        where=re.findall(r"host:([\w.-]+)", arguments.requires or directives.requires or ""),
     )
     print(f"ƒ{job}")
 
@@ -91,7 +93,13 @@ def cancel(argv):
 def resource(argv):
     form = argv[argv.index("-o") + 1]
     if form == "{nodelist}":
-        print(",".join(queue.setting("down")))
+        hosts, state = queue.setting("hosts"), argv[argv.index("-s") + 1]
+        names = {
+            "down": queue.setting("down"),
+            "free": queue.idle(),
+            "allocated": [host for host in hosts if host not in queue.idle()],
+        }
+        print(",".join(names[state]))
         return
     count = len(queue.setting("hosts"))
     print(f"{count} {8 * count}" if form == "{nnodes} {ncores}" else f"{count} hdr,milan")

@@ -35,7 +35,7 @@ def variables(record):
 
 def options():
     parser = argparse.ArgumentParser("bsub")
-    for flag in ("-J", "-P", "-q", "-W", "-n", "-o", "-w"):
+    for flag in ("-J", "-P", "-q", "-W", "-n", "-o", "-w", "-m"):
         parser.add_argument(flag)
     parser.add_argument("-R", action="append", default=[])
     parser.add_argument("-x", action="store_true")
@@ -65,6 +65,7 @@ def bsub(argv):
         rerun=arguments.r or directives.r,
         log=(arguments.o or directives.o or "").replace("%I", "0"),
         nodes=-(-ranks // ptile),
+        where=(arguments.m or directives.m or "").split(),
         ptile=ptile,
     )
     print(f"Job <{job}> is submitted to default queue <normal>.")
@@ -122,9 +123,15 @@ def bparams(argv):
 
 def bhosts(argv):
     print("HOST_NAME          STATUS       JL/U    MAX  NJOBS    RUN  SSUSP  USUSP    RSV")
-    for host in argv[1:]:
-        state = "unavail" if host in queue.setting("down") else "ok"
-        print(f"{host:18} {state:12} -      8      0      0      0      0      0")
+    for host in argv[1:] or queue.setting("hosts"):
+        down, busy = host in queue.setting("down"), host not in queue.idle()
+        state, slots = "unavail" if down else "ok", 8 * (busy and not down)
+        print(f"{host:18} {state:12} -      8 {slots:6} {slots:6}      0      0      0")
+
+
+def bqueues(argv):
+    assert argv[:3] == ["-o", "hosts", "-noheader"]
+    print("/ ".join(queue.setting("hosts")) + "/")
 
 
 def lshosts(argv):

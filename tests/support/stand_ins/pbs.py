@@ -73,6 +73,7 @@ def qsub(argv):
         rerun=directives.r != "n",
         log=(arguments.o or "").replace("^array_index^", "0"),
         nodes=sum(count for count, _ in ranks) if spread else 1,
+        where=[part["host"] for part in settings if "host" in part],
         mpiprocs=ranks[0][1] if spread else sum(count * per_chunk for count, per_chunk in ranks),
     )
     print(f"{job}{'[]' if indices else ''}.{SERVER}")
@@ -146,7 +147,8 @@ def qrerun(argv):
 def pbsnodes(argv):
     for host in queue.setting("hosts"):
         if argv == ["-a"] or host in argv:
-            state = "down" if host in queue.setting("down") else "free"
+            down, busy = host in queue.setting("down"), host not in queue.idle()
+            state = "down" if down else "job-exclusive" if busy else "free"
             print(f"{host}\n     Mom = {host}\n     state = {state}\n     resources_available.arch = linux")
             print("     resources_available.ncpus = 8\n     resources_available.model = milan\n")
 

@@ -41,7 +41,18 @@ def key_of(job, index=None):
 
 
 def submit(
-    script, *, name, environment, indices=(), after=(), at_once=0, rerun=True, log="", nodes=1, **more
+    script,
+    *,
+    name,
+    environment,
+    indices=(),
+    after=(),
+    at_once=0,
+    rerun=True,
+    log="",
+    nodes=1,
+    where=(),
+    **more,
 ):
     """Queue a job, or one element for each index; return the id of the job."""
     job = new_id()
@@ -64,6 +75,7 @@ def submit(
             "at_once": at_once,
             "rerun": rerun,
             "nodes": nodes,
+            "where": [name for name in where if name],
             "log": log,
             "environment": environment,
             **more,
@@ -100,6 +112,18 @@ def elements(job):
     return [record for record in jobs() if record["job"] == job]
 
 
+def usable(record):
+    """Return the hosts on which a job may run: those that it names, or all."""
+    names = record["where"] or setting("hosts")
+    return [host for host in setting("hosts") if host in names and host not in setting("down")]
+
+
+def idle():
+    """Return the hosts that are up and run no job."""
+    busy = {host for record in jobs() if record["stage"] == RUNNING for host in record["hosts"]}
+    return [host for host in setting("hosts") if host not in busy and host not in setting("down")]
+
+
 def request(key, kind):
     (STATE / f"{key}.{kind}").touch()
 
@@ -120,7 +144,7 @@ def run(key, variables):
                 return
             time.sleep(_POLL_S)
             continue
-        up = [host for host in setting("hosts") if host not in setting("down")]
+        up = usable(record)
         record.update(stage=RUNNING, hosts=up[: record["nodes"]], runs=record["runs"] + 1)
         save(record)
         _run_once(record, variables)
@@ -132,8 +156,7 @@ def _may_run(record):
         return False
     if any(element["stage"] != ENDED for job in record["after"] for element in elements(job)):
         return False
-    up = [host for host in setting("hosts") if host not in setting("down")]
-    if len(up) < record["nodes"]:
+    if len(usable(record)) < record["nodes"]:
         return False
     before = [element for element in elements(record["job"]) if element["position"] < record["position"]]
     return not record["at_once"] or sum(element["stage"] != ENDED for element in before) < record["at_once"]

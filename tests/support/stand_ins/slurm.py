@@ -72,6 +72,7 @@ def sbatch(argv):
         rerun=directives.requeue,
         log=(arguments.output or "").replace("%a", "0"),
         nodes=int(arguments.nodes or directives.nodes or 1),
+        where=(arguments.nodelist or directives.nodelist or "").split(","),
         comment=arguments.comment or "",
     )
     print(job)
@@ -121,6 +122,10 @@ def sinfo(argv):
     if form == "%N|%T":
         for host in queue.setting("hosts"):
             print(f"{host}|{'down*' if host in queue.setting('down') else 'allocated'}")
+        return
+    if form == "%P|%N|%T":
+        assert {"--Node", "--states=idle", "--responding"} <= set(argv)
+        print("\n".join(f"batch*|{host}|idle" for host in queue.idle()))
         return
     fields = {"%P": "batch*", "%D": len(queue.setting("hosts")), "%X": 2, "%Y": 4, "%Z": 1, "%b": "milan,hdr"}
     print("|".join(str(fields[part]) for part in form.split("|")))

@@ -271,6 +271,14 @@ class Slurm(BatchScheduler):
             raise self.refused(done, "sinfo")
         return output.features(done.stdout, partition)
 
+    def idle_nodes(self, host: Host, partition: str = "") -> tuple[str, ...]:
+        """Read the nodes in state ``idle`` from sinfo; ``idle~`` is switched off."""
+        query = [*_nodes_query("%P|%N|%T", partition), "--Node", "--states=idle", "--responding"]
+        done = host.run(query, timeout_s=COMMAND_TIMEOUT_S)
+        if done.status != 0:
+            raise self.refused(done, "sinfo")
+        return output.idle(done.stdout, partition)
+
 
 def _nodes_query(form: str, partition: str) -> list[str]:
     of_partition = [f"--partition={partition}"] if partition else []

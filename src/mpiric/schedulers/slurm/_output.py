@@ -179,6 +179,13 @@ def features(stdout: str, partition: str) -> Mapping[str, int]:
     return result
 
 
+def idle(stdout: str, partition: str) -> tuple[str, ...]:
+    """Parse ``sinfo --Node --format=%P|%N|%T``: idle nodes of a partition."""
+    lines = (line.strip().split("|") for line in stdout.splitlines() if line.count("|") == 2)
+    chosen = (name for of, name, state in lines if (partition or of.endswith("*")) and state == "idle")
+    return tuple(dict.fromkeys(chosen))
+
+
 def recognise(environment: Mapping[str, str]) -> Allocation | None:
     """Return the allocation, None outside of one. Raises MpiricError for contradictory variables."""
     job = environment.get("SLURM_JOB_ID") or environment.get("SLURM_JOBID")

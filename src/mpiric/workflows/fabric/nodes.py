@@ -22,6 +22,7 @@ from mpiric.model.dataclass import dataclass
 from mpiric.model.errors import MpiricError, NotFoundError, ProgramFailedError, writing
 from mpiric.model.job import HostSlots, LaunchOption, Meaning, Spelling
 from mpiric.model.json_text import json_lines
+from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.run import Outcome, Phase, Run
 from mpiric.model.situation import EVERYTHING, Situation
 from mpiric.schedulers import find_allocation
@@ -85,6 +86,22 @@ def examine_nodes(request: NodesRequest, host: Host, say: Say) -> NodesReport:
     return judge_nodes(_measure(working, situation, host), failed, allocation.scheduler)
 
 
+def examine_job_nodes(situation: Situation, host: Host) -> NodesReport | None:
+    """Measure the nodes of a job between its runs; None if the probe cannot take the place of its program."""
+    job, allocation = situation.job, find_allocation(host)
+    allocated = [entry.name for entry in allocation.hosts] if allocation.job else []
+    hosts = dict.fromkeys([entry.name for entry in launchers.named_hosts(job)] or allocated)
+    if len(hosts) < 2 or job.container is not None or len(job.segments) > 1:
+        return None
+    probe = replace(job.segments[0], program=_probe(situation.mpi))
+    in_place = replace(situation, job=replace(job, segments=(probe,), stdin=""))
+    return judge_nodes(_measure(tuple(hosts), in_place, host), {}, allocation.scheduler)
+
+
+def _probe(mpi: MpiLibrary) -> tuple[str, ...]:
+    return (native_part("probe-mpi", mpi.abi_families[0]), "nodes", str(_PASSES), *FILES)
+
+
 def _situation(request: NodesRequest, host: Host) -> Situation:
     """Return the situation of a launch of the probe by the launch line or the first library's launcher."""
     on_path = filter(None, map(host.which, ("mpiexec", "mpirun")))
@@ -100,8 +117,7 @@ def _situation(request: NodesRequest, host: Host) -> Situation:
             f"the MPI library of {argv[0]} is unknown",
             hint="use the mpiexec of a library: mpiric nodes -- /path/of/mpiexec",
         )
-    program = (native_part("probe-mpi", mpi.abi_families[0]), "nodes", str(_PASSES), *FILES)
-    parsed = parse_job((*argv, *program), host, request.working_directory, request.environment)
+    parsed = parse_job((*argv, *_probe(mpi)), host, request.working_directory, request.environment)
     return expected_situation(parsed, host, EVERYTHING)
 
 

@@ -7,13 +7,15 @@ which must never be called a slow node.
 
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from math import exp
 from random import Random
 from typing import Any
 
 from tests.support.records import cell, rank, record
 
+from benchmarks._kept_rows import KeptRows, Row, offer_parts
 from benchmarks._report import Result, options, run, tell
 from benchmarks._statistics import upper_bound
 from mpiric.fabric.nodes import NodeSpeed, judge_nodes
@@ -49,37 +51,40 @@ def main() -> int:
     """Simulate measurements, then records; print and save the table."""
     parser = options("nodes", "Error rates of the rule for slow nodes on simulated measurements.")
     parser.add_argument("--runs", type=int, help="runs of each kind (default 300, quick 20)")
+    offer_parts(parser)
     return run("nodes", parser.parse_args(), measure)
 
 
 def measure(arguments: Namespace) -> Result:
     """Everything, one kind of noise after the other."""
-    runs = arguments.runs or (20 if arguments.quick else 300)
-    rows: list[dict[str, Any]] = []
+    runs, table = arguments.runs or (20 if arguments.quick else 300), KeptRows("nodes", arguments)
     for noise in _NOISES:
         for nodes in (3, 4, 16, 64, 256):
-            for slower in (0.0, 0.05, 0.1, 0.2):
-                some = runs if nodes < 256 else max(1, runs // 5)
-                named = [
-                    _measured(Random(f"{noise} {nodes} {seed}"), noise, nodes, slower) for seed in range(some)
-                ]
-                what = f"measured, {slower:.0%} slower" if slower else "measured, equal nodes"
-                rows.append(_row(what, noise, nodes, named, [False] * some))
-        tell(f"measurements, {noise}")
-    for what, make in _RECORDS.items():
-        for nodes in (2, 4, 16):
-            verdicts = [_recorded(make(Random(f"{what} {nodes} {seed}"), nodes)) for seed in range(runs)]
-            rows.append(
-                _row(
-                    f"record, {what}",
-                    "normal 1 %",
-                    nodes,
-                    [v == "slow" for v in verdicts],
-                    [v == "open" for v in verdicts],
-                )
-            )
-        tell(f"records, {what}")
-    return Result(COLUMNS, rows, summary_of(rows))
+            table.add(f"{noise} {nodes}", partial(_measurements, noise, nodes, runs))
+    for what in _RECORDS:
+        for nodes in (2, 4, 16, *((64, 256) if "fixed" in what else ())):
+            table.add(f"{what} {nodes}", partial(_records, what, nodes, runs))
+    return Result(COLUMNS, table.rows, summary_of(table.rows) + table.remark)
+
+
+def _measurements(noise: str, nodes: int, runs: int) -> Iterator[Row]:
+    """Yield a row for each slowdown of one of the nodes."""
+    some = runs if nodes < 256 else max(1, runs // 5)
+    for slower in (0.0, 0.05, 0.1, 0.2):
+        named = [_measured(Random(f"{noise} {nodes} {seed}"), noise, nodes, slower) for seed in range(some)]
+        what = f"measured, {slower:.0%} slower" if slower else "measured, equal nodes"
+        yield _row(what, noise, nodes, named, [False] * some)
+    tell(f"measurements, {noise}, {nodes} nodes")
+
+
+def _records(what: str, nodes: int, runs: int) -> Iterator[Row]:
+    """Yield the row of a kind of record."""
+    some = runs if nodes < 64 else max(1, runs // 10)
+    make = _RECORDS[what]
+    verdicts = [_recorded(make(Random(f"{what} {nodes} {seed}"), nodes)) for seed in range(some)]
+    tell(f"records, {what}, {nodes} nodes")
+    named = [verdict == "slow" for verdict in verdicts]
+    yield _row(f"record, {what}", "normal 1 %", nodes, named, [verdict == "open" for verdict in verdicts])
 
 
 def _row(what: str, noise: str, nodes: int, named: list[bool], unsure: list[bool]) -> dict[str, Any]:
@@ -113,7 +118,7 @@ def _measured(random: Random, noise: str, nodes: int, slower: float) -> bool:
 def _recorded(ranks: list[Any]) -> str:
     """Return the verdict on a record: "slow", "open" or ""."""
     numbers = analyse(record(*ranks)).numbers
-    if numbers["slow_node_same_instructions"] or numbers["slow_node_loses_cpu"]:
+    if any(numbers[f"slow_node_{name}"] for name in ("same_instructions", "loses_cpu", "slow_cores")):
         return "slow"
     return "open" if numbers["slow_node_or_work"] else ""
 
@@ -125,6 +130,7 @@ def _ranks(
     slowdown: float = 0.0,
     loses_cpu: bool = False,
     counters: bool = False,
+    reference: bool = False,
     more_bytes: bool = False,
 ) -> list[Any]:
     """Return ranks with this work, and slow down the ranks of node 0; ranks wait while others work."""
@@ -134,6 +140,7 @@ def _ranks(
         for part, first in zip(work, on_first, strict=True)
     ]
     wall_s = max(times) + 0.5
+    chips = [random.gauss(0, 0.005) for _ in range(len(work) // _RANKS_PER_NODE)]
     ranks = []
     for number, time_s in enumerate(times):
         lost_s = time_s * slowdown / (1 + slowdown) if loses_cpu and on_first[number] else 0.0
@@ -146,6 +153,10 @@ def _ranks(
         }
         if counters:
             facts["counter.instructions"] = str(int(1e10 * work[number] * exp(random.gauss(0, 0.002))))
+        if reference:  # the runtime's fixed computation, on chips that differ
+            slower = exp(chips[number // _RANKS_PER_NODE]) * (1 + slowdown * on_first[number])
+            for name in ("reference.begin_ns", "reference.end_ns"):
+                facts[name] = str(int(250_000 * slower * exp(abs(random.gauss(0, 0.01)))))
         calls = cell("MPI_Allreduce", 1000, bytes_, wall_s - time_s, size_bin=10)
         ranks.append(rank(number, wall_s, calls, facts=facts))
     return ranks
@@ -189,6 +200,13 @@ _RECORDS: Mapping[str, Callable[[Random, int], list[Any]]] = {
     "10 % slower, counters": lambda random, nodes: _ranks(random, _even(nodes), slowdown=0.1, counters=True),
     "10 % slower, CPU lost": lambda random, nodes: _ranks(random, _even(nodes), slowdown=0.1, loses_cpu=True),
     "20 % slower, CPU lost": lambda random, nodes: _ranks(random, _even(nodes), slowdown=0.2, loses_cpu=True),
+    "10 % slower, fixed computation": lambda random, nodes: _ranks(
+        random, _even(nodes), slowdown=0.1, reference=True
+    ),
+    "20 % slower, fixed computation": lambda random, nodes: _ranks(
+        random, _even(nodes), slowdown=0.2, reference=True
+    ),
+    "equal nodes, fixed computation": lambda random, nodes: _ranks(random, _even(nodes), reference=True),
     "10 % slower, no evidence": lambda random, nodes: _ranks(random, _even(nodes), slowdown=0.1),
     "uneven: random": _random_work,
     "uneven: one busy rank": _one_busy_rank,
@@ -199,6 +217,12 @@ _RECORDS: Mapping[str, Callable[[Random, int], list[Any]]] = {
     ),
     "uneven: node with more work, counters": lambda random, nodes: _ranks(
         random, _node_with_more(random, nodes), counters=True
+    ),
+    "uneven: node with more work, fixed computation": lambda random, nodes: _ranks(
+        random, _node_with_more(random, nodes), reference=True
+    ),
+    "uneven: random, fixed computation": lambda random, nodes: _ranks(
+        random, [exp(random.gauss(0, 0.15)) for _ in _even(nodes)], reference=True
     ),
     "uneven: node with more work, no counters": lambda random, nodes: _ranks(
         random, _node_with_more(random, nodes)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from mpiric.model.errors import ExitCode
+from mpiric.profile.read import read_record
 
 SOURCE = Path(__file__).with_name("analytic.c")
 RANKS = 4
@@ -32,6 +33,14 @@ def build(tmp_path_factory):
         return (*launcher, str(program))
 
     return built
+
+
+@STACK
+def test_each_rank_times_the_fixed_computation_at_both_ends(run_mpiric, build, tmp_path, stack):
+    assert run_mpiric("profile", "-o", tmp_path / "p", "--", *build(stack)).returncode == 0
+    for rank in read_record(tmp_path / "p").ranks:
+        times_ns = [int(rank.facts[f"reference.{moment}_ns"]) for moment in ("begin", "end")]
+        assert all(50_000 < time_ns < 50_000_000 for time_ns in times_ns)
 
 
 def row(rows, **expected):

@@ -23,12 +23,41 @@ _OF_THE_DEVIATION = 0.37  # efficiency of the median absolute deviation
 
 @dataclass(frozen=True)
 class Slowdown:
-    """A node that takes longer than its peers; shares of their time, with a 95 % interval."""
+    """Time of a node relative to its peers: shares of their time, with a 95 % interval."""
 
     node: str
     share: float
     low: float
     high: float
+    is_beyond_noise: bool = True  # with the stated probability of false alarms
+
+
+class _Comparison:
+    """Logarithms of the times of all nodes, and the standard deviations between and within nodes."""
+
+    def __init__(self, times: Mapping[str, Sequence[float]], comparisons: int, named: int) -> None:
+        self.logs = {node: [log(value) for value in values] for node, values in times.items() if values}
+        self._centres = {node: median(values) for node, values in self.logs.items()}
+        self._pooled = _deviation(self.logs.values())
+        freedom = _OF_THE_DEVIATION * sum(len(values) - 1 for values in self.logs.values())
+        self._limit = NormalDist().inv_cdf(1 - FALSE_ALARMS / comparisons / named)
+        # The deviation itself is known from a few values only.
+        self._uncertain = _student(self._limit, freedom) / self._limit
+        many = len(self._centres) > _MANY
+        self._everyone = _middle(list(self._centres.values())) if many else None
+
+    def slowdown(self, node: str) -> Slowdown:
+        """Compare a node with the median of the others."""
+        centres, values = self._centres, self.logs[node]
+        peers = [other for name, other in centres.items() if name != node] if not self._everyone else []
+        middle, between = self._everyone or _middle(peers)
+        # A node with few values: its own deviation counts if it is far larger.
+        repeated = max(self._pooled, _deviation([values]) / 2)
+        within = _OF_A_MEDIAN * (repeated * self._uncertain) ** 2 / len(values)
+        sigma = sqrt(max(within + _ALIKE**2, between**2) * (1 + _OF_A_MEDIAN / (len(centres) - 1)))
+        effect = centres[node] - middle
+        share, low, high = (exp(effect + side * 1.96 * sigma) - 1 for side in (0, -1, 1))
+        return Slowdown(node, share, low, high, effect > self._limit * sigma)
 
 
 def slow_nodes(times: Mapping[str, Sequence[float]], comparisons: int = 1) -> tuple[Slowdown, ...]:
@@ -38,32 +67,20 @@ def slow_nodes(times: Mapping[str, Sequence[float]], comparisons: int = 1) -> tu
     a node is the larger of two: between its repeated measurements, and between the nodes. Nothing is returned
     if half of the nodes or more would be slow.
     """
-    logs = {node: [log(value) for value in values] for node, values in times.items() if values}
-    if len(logs) < 2:
+    count = sum(map(bool, times.values()))
+    if count < 2:
         return ()
-    centres = {node: median(values) for node, values in logs.items()}
-    pooled = _deviation(logs.values())
-    freedom = _OF_THE_DEVIATION * sum(len(values) - 1 for values in logs.values())
-    limit = NormalDist().inv_cdf(1 - FALSE_ALARMS / comparisons / len(logs))
-    z, n = limit, max(freedom, 1.0)
-    uncertain = (
-        z + (z**3 + z) / (4 * n) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * n * n)
-    ) / limit  # the deviation itself is known from a few values only
-    everyone = _middle(list(centres.values())) if len(centres) > _MANY else None
-    slow = []
-    for node, centre in centres.items():
-        peers = everyone or _middle([other for name, other in centres.items() if name != node])
-        repeated = max(pooled, _deviation([logs[node]]) / 2)  # few values: its own counts if it is far larger
-        within = _OF_A_MEDIAN * (repeated * uncertain) ** 2 / len(logs[node])
-        middle, between = peers
-        sigma = sqrt(max(within + _ALIKE**2, between**2) * (1 + _OF_A_MEDIAN / (len(centres) - 1)))
-        effect = centre - middle
-        if effect > limit * sigma and exp(effect) - 1 >= LEAST:
-            ends = (exp(effect - 1.96 * sigma) - 1, exp(effect + 1.96 * sigma) - 1)
-            slow.append(Slowdown(node, exp(effect) - 1, *ends))
-    if len(slow) > max(1, (len(logs) - 1) // 2):
+    comparison = _Comparison(times, comparisons, named=count)
+    slowdowns = map(comparison.slowdown, comparison.logs)
+    slow = [entry for entry in slowdowns if entry.is_beyond_noise and entry.share >= LEAST]
+    if len(slow) > max(1, (count - 1) // 2):
         return ()  # the median cannot tell which half is slow
     return tuple(sorted(slow, key=lambda entry: -entry.share))
+
+
+def slowdown_of(node: str, times: Mapping[str, Sequence[float]], comparisons: int = 1) -> Slowdown:
+    """Compare one node, which another quantity has named, with the others; all of them have times."""
+    return _Comparison(times, comparisons, named=1).slowdown(node)
 
 
 def _middle(centres: Sequence[float]) -> tuple[float, float]:
@@ -77,3 +94,9 @@ def _deviation(groups: Iterable[Sequence[float]]) -> float:
     several = [(values, median(values)) for values in groups if len(values) > 1]
     distances = [abs(value - middle) for values, middle in several for value in values]
     return _TO_SIGMA * median(distances) if distances else 0.0
+
+
+def _student(normal: float, freedom: float) -> float:
+    """Convert a quantile of the normal to Student's t distribution (Abramowitz and Stegun, 26.7.5)."""
+    z, n = normal, max(freedom, 1.0)
+    return z + (z**3 + z) / (4 * n) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * n * n)

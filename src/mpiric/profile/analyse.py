@@ -21,7 +21,7 @@ from mpiric.profile import cells, communicators
 from mpiric.profile.advise import advise
 from mpiric.profile.cells import rank_uses
 from mpiric.profile.communicators import by_collective, by_communicator, labels
-from mpiric.profile.efficiency import Waiting, efficiencies, slow_node_numbers
+from mpiric.profile.efficiency import Waiting, efficiencies
 from mpiric.profile.expected import expected_numbers, networks_start
 from mpiric.profile.files import file_totals
 from mpiric.profile.numbers import (
@@ -34,6 +34,7 @@ from mpiric.profile.numbers import (
     time_numbers,
 )
 from mpiric.profile.sites import site_uses, waiting_place
+from mpiric.profile.slow_node import slow_node_numbers
 
 _WORTH = 0.05  # share of the time in collectives that is worth a note
 _IN_MEMORY = "record.in_memory"

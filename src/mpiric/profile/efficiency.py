@@ -1,4 +1,4 @@
-"""Waiting separated from transfer, the efficiencies of the POP model that follow, and slow nodes.
+"""Waiting separated from transfer, and the efficiencies of the POP model that follow.
 
 Efficiencies (POP Centre of Excellence, "Standard Metrics for Performance Audits"):
 
@@ -15,20 +15,13 @@ Waiting: with `MPIRIC_IMBALANCE` a barrier before each blocking collective measu
 estimated: the last rank in a collective does not wait, so that the smallest mean time among the ranks is the
 transfer time, and the rest of the time of a rank is waiting. If ranks are last in turn, this underestimates
 the waiting. Between two ranks the shortest call of a kind is the transfer time.
-
-Slow nodes: all ranks of one node take longer outside MPI, as they do with uneven work. The times alone cannot
-tell them apart. A node is slow if its ranks execute as many instructions as the peers, or lose their CPUs
-while they compute. Without hardware counters and without lost CPU time it remains open, as long as the ranks
-make as many calls with as many bytes as the others; otherwise the work is uneven.
 """
 
 from collections import defaultdict
-from collections.abc import Hashable, Mapping, Sequence
-from statistics import median
+from collections.abc import Hashable
 
-from mpiric.model.profile import Efficiencies, Profile, RankUse
+from mpiric.model.profile import Efficiencies, Profile
 from mpiric.model.record import CallCell, RankRecord, Record
-from mpiric.model.slow_nodes import slow_nodes
 from mpiric.model.tuned import RunTimes
 from mpiric.profile.cells import counted, fact, mpi_s, threads_in_mpi
 
@@ -142,95 +135,3 @@ def run_times(record: Record, profile: Profile, run_s: float, end_s: float | Non
         files_s=files_s,
         end_s=after_s,
     )
-
-
-_ALIKE = 0.02  # relative difference up to which calls and bytes count as equal
-_NONE = dict.fromkeys(
-    (
-        *("slow_node_share", "slow_node_low", "slow_node_high", "slow_node_position"),
-        *("slow_node_lost_s", "slow_node_others_lost_s", "slow_node_instructions", "slow_node_gain"),
-        *("slow_node_same_instructions", "slow_node_loses_cpu", "slow_node_or_work"),
-    ),
-    0.0,
-)
-
-
-def slow_node_numbers(
-    record: Record, ranks: Sequence[RankUse], places: Mapping[int, int]
-) -> dict[str, float]:
-    """Return the slowdown of the slowest node and its possible causes; 0 if no node stands out."""
-    work_s = {rank.rank: max(0.0, rank.useful_s - rank.io_s) for rank in ranks}
-    by_node: dict[int, list[RankRecord]] = {}
-    for rank in record.ranks:
-        by_node.setdefault(places[rank.rank], []).append(rank)
-    if len(by_node) < 2 or min(work_s.values()) <= 0:
-        return _NONE
-    times = {str(node): [work_s[rank.rank] for rank in members] for node, members in by_node.items()}
-    slow = next(iter(slow_nodes(times)), None)
-    if slow is None:
-        return _NONE
-    mine = by_node[int(slow.node)]
-    peers = [rank for node, members in by_node.items() if node != int(slow.node) for rank in members]
-    usual_s = median(work_s[rank.rank] for rank in peers)
-    if min(times[slow.node]) < usual_s * (1 + slow.share / 2):
-        return _NONE  # only some ranks of the node take longer
-    wall_s = max(rank.wall_s for rank in ranks)
-    excess_s = median(times[slow.node]) - usual_s
-    uses = {rank.rank: rank for rank in ranks}
-    losses = (_lost_cpu_s(some, uses) for some in (mine, peers))
-    lost = [pair for pair in zip(*losses, strict=True) if pair[0] > excess_s / 2 and pair[1] < excess_s / 4]
-    own_count, others_count = (
-        median(fact(rank, "counter.instructions") for rank in some) for some in (mine, peers)
-    )
-    instructions = own_count / others_count if others_count else 0.0
-    has_same_instructions = 0 < instructions < 1 + slow.share / 4
-    is_open = not instructions and len(mine) > 1 and _same_calls(mine, peers)
-    return {
-        "slow_node_share": slow.share,
-        "slow_node_low": max(0.0, slow.low),
-        "slow_node_high": slow.high,
-        "slow_node_position": float(slow.node),
-        "slow_node_lost_s": lost[0][0] if lost else 0.0,
-        "slow_node_others_lost_s": lost[0][1] if lost else 0.0,
-        "slow_node_instructions": instructions,
-        "slow_node_gain": min(1.0, excess_s / wall_s),
-        "slow_node_loses_cpu": float(bool(lost)),
-        "slow_node_same_instructions": float(has_same_instructions and not lost),
-        "slow_node_or_work": float(is_open and not lost),
-    }
-
-
-def _lost_cpu_s(ranks: Sequence[RankRecord], uses: Mapping[int, RankUse]) -> tuple[float, float]:
-    """Return the time without a CPU, if ranks spin while they wait in MPI, and if they sleep.
-
-    It is 0 if the record has no CPU times.
-    """
-
-    def lost_s(rank: RankRecord, *, sleeps: bool) -> float:
-        on_cpu_s = (fact(rank, "time.user_us") + fact(rank, "time.system_us")) / 1e6
-        use = uses[rank.rank]
-        return max(0.0, use.wall_s - on_cpu_s - use.io_s - use.mpi_s * sleeps) if on_cpu_s else 0.0
-
-    spinning, sleeping = (median(lost_s(rank, sleeps=sleeps) for rank in ranks) for sleeps in (False, True))
-    return spinning, sleeping
-
-
-def _same_calls(mine: Sequence[RankRecord], peers: Sequence[RankRecord]) -> bool:
-    """Return whether the ranks of the node make as many calls with as many bytes as the others.
-
-    Calls without bytes do not count, because a rank polls for as long as it waits.
-    """
-    return all(
-        min(map(count, peers)) * (1 - _ALIKE)
-        <= median(map(count, mine))
-        <= max(map(count, peers)) * (1 + _ALIKE)
-        for count in (_calls, _bytes)
-    )
-
-
-def _calls(rank: RankRecord) -> int:
-    return sum(cell.calls for cell in counted(rank) if cell.bytes)
-
-
-def _bytes(rank: RankRecord) -> int:
-    return sum(cell.bytes for cell in counted(rank))

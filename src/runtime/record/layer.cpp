@@ -5,6 +5,7 @@
 #include "record/call.hpp"
 #include "symbols/switchboard.hpp"
 #include "system/process.hpp"
+#include "system/reference_work.hpp"
 #include "tune/candidate.hpp"
 #include "world/communicators.hpp"
 #include "world/control.hpp"
@@ -84,8 +85,10 @@ void begin(ProgramWorld& world) noexcept {
     world::library.Group_size(world.group, &state.size);
     if (merges() && !world.spawned)
         state.merge_comm = world::make_merge_comm(world::Made::at_beginning);
+    const uint64_t reference_ns = system::reference_work_ns();  // before the record's clock starts
     if (!open_record(world.thread_level))
         return;
+    runtime.recorder.fact("reference.begin_ns", reference_ns);
     pthread_atfork(nullptr, nullptr, [] {
         runtime.recording = false;
         symbols::deactivate();
@@ -183,6 +186,7 @@ void end(const ProgramWorld& world) noexcept {
     const bool recorded = runtime.recorder.is_open();
     if (recorded) {
         runtime.recorder.finish(profile::State::finalized);
+        runtime.recorder.fact("reference.end_ns", system::reference_work_ns());
         system::add_end_facts(add_fact);
         if (state.rank == 0 && !state.of_sessions)
             report_library_choice();

@@ -23,6 +23,8 @@ _ORIGINAL_EVERY = 12  # runs after which the original runs again
 _DISTURBED = 0.26  # increase of the logarithm of a run's time that indicates a disturbance: 1.3 times
 _FEW_RUNS = 8  # number of runs that do not show yet whether disturbances are usual on the machine
 _MUCH = 0.15  # decrease of the logarithm of the objective that is checked by a run of the original
+_SLOWED = 0.05  # increase of the logarithm of the original's objective that a slow node may have caused
+_SLOW_IN_A_ROW = 3  # runs that are slower by this than the original, after which it runs again
 
 
 class OutOfBudgetError(Exception):
@@ -45,6 +47,8 @@ class Evaluator:
     expected_s: float = 0.0  # expected time of the first run
     corrected: Sequence[Trial] = ()  # earlier trials whose result was changed; the caller appends to it
     stop_at: Callable[[], float | None] = lambda: None  # objective from which a run is useless
+    # Called after a run of the original that is slower than its earlier runs; None: there is only one node.
+    on_slowdown: Callable[[Trial], None] | None = None
     new_trials: list[Trial] = field(default_factory=list)  # trials of the runs that were requested
     trials: list[Trial] = field(default_factory=list)
     points: list[Point] = field(default_factory=list)  # points of the runs with a time, also of stopped ones
@@ -88,11 +92,16 @@ class Evaluator:
     def is_original_due(self) -> bool:
         """Return whether the original must run again, because the speed of the machine may have changed.
 
-        It is due after some runs, and after the first setting with a large gain: a machine that became faster
-        looks the same.
+        It is due after some runs, after the first setting with a large gain (a machine that became faster
+        looks the same), and on several nodes after some slow runs in a row.
         """
         if all(trial.configuration for trial in self.trials[-_ORIGINAL_EVERY:]):
             return True
+        if self.on_slowdown and all(map(any, self.points[-_SLOW_IN_A_ROW:])):
+            logs = at_last_speed(self.points, self.logs, self._disturbed)
+            originals = self._compared(self.original, logs)[0]
+            if originals and min(logs[-_SLOW_IN_A_ROW:]) > median(originals) + _SLOWED:
+                return True
         first = next((at for at, point in enumerate(self.points) if any(point)), len(self.points))
         if not first or not all(any(point) for point in self.points[first:]):
             return False
@@ -142,6 +151,10 @@ class Evaluator:
                 trial = yield from self._measure(point, configuration)
         self._correct()
         self._enter(trial)
+        if self.on_slowdown and not configuration and trial.outcome is Outcome.OK:
+            *earlier, last = self._compared(self.original, self.logs)[0]
+            if earlier and last > median(earlier) + _SLOWED:
+                self.on_slowdown(trial)
         return trial
 
     def _is_to_repeat(self, trial: Trial) -> bool:

@@ -1,5 +1,6 @@
 """Trials whose outcome is corrected after the evaluator has used them."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from math import exp
 
@@ -91,3 +92,55 @@ def test_a_disturbed_run_that_was_repeated_does_not_count() -> None:
 
     run_points(evaluator, measure, [evaluator.original, evaluator.original, bound])
     assert [round(exp(value), 3) for value in evaluator.logs] == [1.0, 1.0, 0.8]
+
+
+def times_of(slow_from: int) -> tuple[list[Trial], Callable[[Configuration, float], Trial]]:
+    """Return the trials and a lab in which all runs take 1.2 times as long from a run on."""
+    trials: list[Trial] = []
+
+    def measure(configuration: Configuration, _: float) -> Trial:
+        time_s = (0.9 if configuration == BOUND else 1.0) * (1.2 if len(trials) + 1 >= slow_from else 1.0)
+        trials.append(Trial(configuration, Phase.SEARCH, Outcome.OK, time_s, time_s, number=len(trials) + 1))
+        return trials[-1]
+
+    return trials, measure
+
+
+def watched_evaluator() -> tuple[Evaluator, list[int]]:
+    slow_runs: list[int] = []
+    watch = lambda trial: slow_runs.append(trial.number)  # noqa: E731
+    return Evaluator(SPACE, Budget(), on_slowdown=watch), slow_runs
+
+
+def test_a_slower_run_of_the_original_is_reported() -> None:
+    evaluator, slow_runs = watched_evaluator()
+    _, measure = times_of(slow_from=3)
+    bound = SPACE.point(BOUND)
+    assert bound is not None
+    run_points(evaluator, measure, [evaluator.original, evaluator.original, bound, evaluator.original])
+    assert slow_runs == [4]
+
+
+def test_the_same_time_of_the_original_is_not_reported() -> None:
+    evaluator, slow_runs = watched_evaluator()
+    _, measure = times_of(slow_from=99)
+    run_points(evaluator, measure, [evaluator.original] * 4)
+    assert slow_runs == []
+
+
+def test_the_original_is_due_after_three_slow_runs_on_several_nodes() -> None:
+    evaluator, _ = watched_evaluator()
+    _, measure = times_of(slow_from=3)
+    yields = SPACE.point(Configuration.of({"yield": "on"}))
+    assert yields is not None
+    run_points(evaluator, measure, [evaluator.original] * 2)
+    for _ in range(3):
+        assert not evaluator.is_original_due()
+        run_points(evaluator, measure, [yields])
+    assert evaluator.is_original_due()
+    evaluator.on_slowdown = None
+    assert not evaluator.is_original_due()
+
+
+def test_the_original_is_due_before_it_has_a_time() -> None:
+    assert watched_evaluator()[0].is_original_due()

@@ -78,6 +78,7 @@ def find_candidates(state: TuneState) -> Plan[list[Configuration]]:
         corrected=() if state.is_planned else state.lab.corrected,
         new_trials=state.searched,
         stop_at=too_slow,
+        on_slowdown=state.on_slowdown,
     )
     # Runs of one round of an array take the time of one run, so that more of them are worth it.
     effort = EFFORTS["thorough"] if state.array_trials else request.effort

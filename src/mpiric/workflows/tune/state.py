@@ -1,6 +1,6 @@
 """Options of a tune, and its state between the first runs and the result."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field
 from math import inf
 from pathlib import Path
@@ -105,6 +105,7 @@ class TuneState:
     marks_why: str = ""  # reason for complete runs
     array_trials: tuple[Trial, ...] = ()  # trials of the jobs of an array, made comparable
     is_planned: bool = False  # a round of an array is being planned; nothing runs
+    on_slowdown: Callable[[Trial], None] | None = None  # called after a slow run of the original
     space: SearchSpace = field(default_factory=SearchSpace)
     cannot_matter: tuple[CannotMatter, ...] = ()
     findings: tuple[Finding, ...] = ()

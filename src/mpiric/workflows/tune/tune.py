@@ -24,6 +24,7 @@ from mpiric.workflows.trials.expected import expected_situation
 from mpiric.workflows.tune.check_answer import finish, observe_answer
 from mpiric.workflows.tune.collectives import learn_collectives
 from mpiric.workflows.tune.find_candidates import find_candidates
+from mpiric.workflows.tune.node_watch import watch_nodes
 from mpiric.workflows.tune.space import check_names, find_rank_orders, requested_space
 from mpiric.workflows.tune.start import observe_command, open_log, open_tune, parse_request
 from mpiric.workflows.tune.state import TuneRequest, TuneState
@@ -51,6 +52,7 @@ def answer(state: TuneState, parsed: ParsedJob, host: Host) -> Plan[None]:
             state.run_s = state.lab.run_s or state.run_s
         find_rank_orders(state, host)
         yield from learn_collectives(state, host)
+        state.on_slowdown = watch_nodes(state, host)
         candidates = yield from find_candidates(state)
         yield from prove_best(state, candidates)
         yield from observe_answer(state, host)

@@ -61,6 +61,8 @@ class Factors:
     transfer: float
     files: float  # share of the time in file operations
     useful: float  # mean share of the time outside MPI: the product of the first three
+    instructions_per_s: float = 0.0  # mean rate of a rank; 0 if instructions were not counted
+    reference_us: float = 0.0  # median time of the runtime's fixed computation; 0 if it was not timed
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from mpiric.statistics.scaling_estimates import (
 )
 from mpiric.statistics.scaling_model import NotPredictableError, Point, ScalingModel, fit_model
 from mpiric.tuning.mark_split import forecast_s
-from mpiric.workflows.scale.causes import causes_of, factors_of
+from mpiric.workflows.scale.causes import RecordedSize, causes_of, factors_of
 from mpiric.workflows.scale.request import ScaleRequest
 from mpiric.workflows.scale.sizes import Launches
 from mpiric.workflows.trials.observe import Observed
@@ -124,9 +124,10 @@ def _with_bend(scaling: Scaling, launches: Launches, recorded: Mapping[Size, Rec
     small, large = recorded_sizes[0], recorded_sizes[-1]
     if bend is not None:
         large = min(recorded_sizes[1:], key=lambda result: abs(result.size.cores - curve[bend[1]].size.cores))
-    before, after = factors[small.size], factors[large.size]
-    causes = causes_of(small, large, before, after, is_weak=scaling.is_weak)
-    return replace(scaling, bend=sentence, factors=(before, after), causes=tuple(causes))
+    records = {result.size: RecordedSize(result, factors[result.size]) for result in recorded_sizes}
+    first, last = records.pop(small.size), records.pop(large.size)
+    causes = causes_of(first, last, records.values(), is_weak=scaling.is_weak)
+    return replace(scaling, bend=sentence, factors=(first.factors, last.factors), causes=tuple(causes))
 
 
 def _with_predictions(scaling: Scaling, request: ScaleRequest, launches: Launches, runs: SizeRuns) -> Scaling:

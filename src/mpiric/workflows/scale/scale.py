@@ -165,7 +165,7 @@ def _open(
 
 
 def _study(state: ScaleState, parsed: ParsedJob, host: Host) -> Plan[None]:
-    """Observe the command at its own size, measure all sizes, and record two of them."""
+    """Observe the command at its own size, measure all sizes, and record some of them."""
     request, lab, runs = state.request, state.lab, state.runs
     state.narrator.phase("As it is")
     is_whole = request.to_the_end or bool(request.check_command)
@@ -192,7 +192,7 @@ def _study(state: ScaleState, parsed: ParsedJob, host: Host) -> Plan[None]:
     sizes_to_measure = SizesToMeasure(sizes, make_run, state.budget, request.weak, launches.between)
     yield from measure_sizes(sizes_to_measure, runs)
     if not runs.interrupted:
-        yield from _record_two(state, host)
+        yield from _record_sizes(state, host)
 
 
 def _mark_options(state: ScaleState, parsed: ParsedJob, host: Host) -> MarkOptions:
@@ -213,8 +213,12 @@ def _mark_options(state: ScaleState, parsed: ParsedJob, host: Host) -> MarkOptio
     )
 
 
-def _record_two(state: ScaleState, host: Host) -> Plan[None]:
-    """Record the smallest size and the first one after the bend, to find out where the time goes."""
+def _record_sizes(state: ScaleState, host: Host) -> Plan[None]:
+    """Record the smallest size and the first one after the bend, to find out where the time goes.
+
+    If that one fills several nodes, the largest size on one node is recorded as well: between these two the
+    cores of a node share memory alike.
+    """
     runs, launches, observed = state.runs, state.launches, state.observed
     assert launches is not None
     assert observed is not None
@@ -225,7 +229,9 @@ def _record_two(state: ScaleState, host: Host) -> Plan[None]:
         return
     points = [(size.cores, time_of(runs.times[size]).value) for size in measured]
     bend = bend_of(points, is_weak=state.request.weak)
-    to_record = {measured[0], measured[bend[1] if bend else -1]}
+    bent = measured[bend[1] if bend else -1]
+    per_node = {size for size in measured if size.nodes == 1 and size.cores * bent.nodes == bent.cores}
+    to_record = {measured[0], bent, *per_node}
     for size in sorted(to_record - state.recorded.keys()):
         wall_s = runs.expected_s(size, is_weak=state.request.weak)
         directory = state.log.path / RECORDS / f"size-{state.lab.count + 1}"

@@ -58,6 +58,7 @@ _VALIDATION_WORK = {
     "allgather": (8, 16_384),
     "alltoall": (8, 4096),
 }
+_SHARED = "SPLITDUPLEX"  # messages of a host share its link in each direction
 _REDUCED = "4Gf"  # bytes a second that one core adds up
 COLUMNS = {
     "network": "network",
@@ -260,7 +261,7 @@ def _smpicxx(arguments: Sequence[str]) -> None:
         raise ProgramFailedError(f"smpicxx cannot build the program: {done.stderr.strip()[-500:]}")
 
 
-def platform(network: Network, hosts: int) -> str:
+def platform(network: Network, hosts: int, sharing: str = _SHARED) -> str:
     """Return the platform file: hosts around a middle without contention, two links between two hosts."""
     rate, latency = f"{network.rate_mbit / 8:g}MBps", f"{network.latency_us / 2:g}us"
     return (
@@ -268,9 +269,27 @@ def platform(network: Network, hosts: int) -> str:
         '<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">\n'
         '<platform version="4.1">\n'
         f' <cluster id="all" prefix="n" suffix="" radical="0-{hosts - 1}" speed="{_REDUCED}" '
-        f'bw="{rate}" lat="{latency}" sharing_policy="SPLITDUPLEX"/>\n'
+        f'bw="{rate}" lat="{latency}" sharing_policy="{sharing}"/>\n'
         "</platform>\n"
     )
+
+
+def smpirun_line(network: Network, ranks: int, files: Path, sharing: str = _SHARED) -> list[str]:
+    """Return the launch line of a simulation, whose platform is written into a directory."""
+    (files / "platform.xml").write_text(platform(network, ranks, sharing))
+    (files / "hosts").write_text("".join(f"n{at}\n" for at in range(ranks)))
+    end = f"0:{network.overhead_us * 1e-6:g}:0"
+    settings = (
+        *("smpi/simulate-computation:no", "smpi/privatization:no", "surf/precision:1e-9"),
+        *("smpi/lat-factor:0:1", "smpi/bw-factor:0:1", "smpi/wtime:0", "smpi/coll-selector:mpich"),
+        *(f"smpi/{what}:{end}" for what in ("os", "ois", "or")),
+        "contexts/stack-size:128",
+    )
+    return [
+        *("smpirun", "-np", str(ranks), "-platform", str(files / "platform.xml")),
+        *("-hostfile", str(files / "hosts"), *(f"--cfg={setting}" for setting in settings)),
+        "--log=root.thresh:error",
+    ]
 
 
 def simulate(
@@ -278,21 +297,7 @@ def simulate(
 ) -> list[dict[str, Any]]:
     """Return the program's output for each point, with consecutive calls, until the time limit."""
     with tempfile.TemporaryDirectory() as place_of_files:
-        files = Path(place_of_files)
-        (files / "platform.xml").write_text(platform(network, ranks))
-        (files / "hosts").write_text("".join(f"n{at}\n" for at in range(ranks)))
-        end = f"0:{network.overhead_us * 1e-6:g}:0"
-        settings = (
-            *("smpi/simulate-computation:no", "smpi/privatization:no", "surf/precision:1e-9"),
-            *("smpi/lat-factor:0:1", "smpi/bw-factor:0:1", "smpi/wtime:0", "smpi/coll-selector:mpich"),
-            *(f"smpi/{what}:{end}" for what in ("os", "ois", "or")),
-            "contexts/stack-size:128",
-        )
-        argv = [
-            *("smpirun", "-np", str(ranks), "-platform", str(files / "platform.xml")),
-            *("-hostfile", str(files / "hosts"), *(f"--cfg={setting}" for setting in settings)),
-            *("--log=root.thresh:error", str(program), str(calls), *specs),
-        ]
+        argv = [*smpirun_line(network, ranks, Path(place_of_files)), str(program), str(calls), *specs]
         points: list[dict[str, Any]] = []
         complaint = ""
         with subprocess.Popen(

@@ -44,7 +44,8 @@ class NodeSpeed:
 
 def node_of(row: Any) -> NodeSpeed | None:
     """Read a node as `mpiric nodes --json` prints it; None for other values."""
-    parts = [row.get(name) for name in ("speeds", "settings", "amounts")] if isinstance(row, dict) else []
+    names = ("speeds", "settings", "amounts")
+    parts: list[Any] = [row.get(name) for name in names] if isinstance(row, dict) else []
     if not parts or not all(isinstance(part, dict) for part in parts):
         return None
     host, kind, load = (row.get(name) for name in ("host", "kind", "load"))

@@ -29,7 +29,7 @@ class Slowdown:
     share: float
     low: float
     high: float
-    is_beyond_noise: bool = True  # with the stated probability of false alarms
+    is_beyond_noise: bool = True  # holds wrongly with the stated probability of false alarms
 
 
 class _Comparison:

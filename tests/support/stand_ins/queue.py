@@ -113,7 +113,7 @@ def elements(job):
 
 
 def usable(record):
-    """Return the hosts on which a job may run: those that it names, or all."""
+    """Return the hosts on which a job may run: the named hosts, or all."""
     names = record["where"] or setting("hosts")
     return [host for host in setting("hosts") if host in names and host not in setting("down")]
 

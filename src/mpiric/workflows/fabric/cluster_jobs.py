@@ -75,7 +75,7 @@ def run_in_jobs(
                 else:
                     problems[job.name] = refusal
         if not names:
-            raise MismatchError(next(iter(problems.values()), "there are no jobs to submit"))
+            raise MismatchError(next(iter(problems.values()), "no jobs were submitted"))
         for state in scheduler.follow(host, list(names), patience):
             _report(state, names[state.job], over, len(names), say)
             if state.is_over and not state.succeeded:

@@ -27,7 +27,7 @@ from mpiric.profile.cells import fact
 _NOTICED = 0.97  # ratio of a factor at two sizes below which it is a cause
 _FILES = 0.05  # growth of the share of file operations that is a cause
 _MOST = 0.5  # part of the logarithm of a growth from which an effect is its cause
-_COMPUTES = 0.8  # share of the time outside MPI from which instructions are those of the program
+_COMPUTES = 0.8  # smallest share of the time outside MPI for which instructions belong to the program
 
 
 def factors_of(size: Size, recorded: Recorded) -> Factors:
@@ -78,12 +78,12 @@ class RecordedSize:
 
 
 def causes_of(
-    small: RecordedSize, large: RecordedSize, others: Iterable[RecordedSize] = (), *, is_weak: bool
+    small: RecordedSize, large: RecordedSize, further: Iterable[RecordedSize] = (), *, is_weak: bool
 ) -> list[str]:
     """Return the causes of the loss of efficiency from the smaller to the larger size, the largest first.
 
     The loss is the product of the changes of load balance, serialisation, transfer and useful time; the last
-    one is what remains of the measured efficiency. ``others`` are further recorded sizes of the curve.
+    one is what remains of the measured efficiency. ``further`` are other recorded sizes of the curve.
     """
     efficiency = large.result.efficiency.value / small.result.efficiency.value
     before, after = small.factors, large.factors
@@ -98,14 +98,14 @@ def causes_of(
         "load balance": "ranks have unequal work: some compute longer, and the others wait for them",
         "waiting": "ranks wait in MPI for one another or for late messages (serialisation)",
         "transfer": "messages take a larger share of the time: transfer between ranks",
-        "computing": _computing(small, large, others, 1 / losses["computing"], is_weak=is_weak),
+        "computing": _computing(small, large, further, 1 / losses["computing"], is_weak=is_weak),
     }
     ordered = sorted((ratio, name) for name, ratio in losses.items() if ratio < _NOTICED)
     return [f"{sentences[name]} (efficiency × {ratio:.2f})" for ratio, name in ordered]
 
 
 def _computing(
-    small: RecordedSize, large: RecordedSize, others: Iterable[RecordedSize], growth: float, *, is_weak: bool
+    small: RecordedSize, large: RecordedSize, further: Iterable[RecordedSize], growth: float, *, is_weak: bool
 ) -> str:
     """Return why the core time outside MPI grows by a factor."""
     before, after = small.factors, large.factors
@@ -133,7 +133,7 @@ def _computing(
         return memory
     alike = [
         other
-        for other in others
+        for other in further
         if other.per_node == large.per_node and other.result.size.cores < large.result.size.cores
     ]
     if alike:

@@ -1,4 +1,4 @@
-"""One job per node under a fake scheduler: answers, refused jobs, and an interruption."""
+"""Jobs that measure one node each under a fake scheduler: answers, refused jobs, and an interruption."""
 
 from dataclasses import replace
 

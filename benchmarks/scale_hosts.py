@@ -25,7 +25,7 @@ from benchmarks.scale_predictions import held_back
 from mpiric.model.errors import NotFoundError, ProgramFailedError
 
 _HOSTS = (1, 2, 4, 8)
-_SHARE = 0.125  # of a CPU for each host
+_SHARE = 0.125  # part of a CPU that each host has
 _BUDGET, _LIMIT_S = "110s", 400.0
 _PYTHON = """
 import sys

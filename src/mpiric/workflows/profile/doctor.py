@@ -80,10 +80,10 @@ class Diagnosis:
             of_run.append(
                 replace(advice, finding=replacement, knobs=(), commands=()) if replacement else advice
             )
-        others = self._not_covered_by({advice.finding.id for advice in of_run})
+        not_recorded = self._not_covered_by({advice.finding.id for advice in of_run})
 
         # Causes of a finding may come from another source; they are named by ids of the record.
-        causes_by_id = {_REPORTED_BY_RECORD.get(finding.id, finding.id): finding for finding in others}
+        causes_by_id = {_REPORTED_BY_RECORD.get(finding.id, finding.id): finding for finding in not_recorded}
         causes_by_id |= replacements
         possible_causes = {rule.id: rule.effect_of for rule in rules()}
         ordered: dict[str, Finding | Advice] = {self.ending.finding.id: self.ending} if self.ending else {}
@@ -94,7 +94,7 @@ class Diagnosis:
                 ordered.setdefault(name, cause)
             recorded_causes = [name for name in advice.effect_of if name not in replacements]
             ordered[advice.finding.id] = replace(advice, effect_of=(*recorded_causes, *causes))
-        return self._insert_by_weight(ordered, [f for f in others if f.id not in ordered])
+        return self._insert_by_weight(ordered, [f for f in not_recorded if f.id not in ordered])
 
     @property
     def _replacements(self) -> dict[str, Finding]:

@@ -141,8 +141,8 @@ def other_layouts(configuration: Configuration, recorded: Recorded, host: Host) 
             is_match = fnmatch.fnmatchcase(path.name, rule.where) if rule.is_pattern else False
             if is_match or (not rule.is_pattern and path.parent == directory / rule.where):
                 if not _is_equal(layout, rule.layout):
-                    written_as, wanted = write_layout(layout), write_layout(rule.layout)
-                    yield f"{path.name} was written as {written_as}, not as {wanted}"
+                    written_as, requested = write_layout(layout), write_layout(rule.layout)
+                    yield f"{path.name} was written as {written_as}, not as {requested}"
                 break
 
 

@@ -88,7 +88,7 @@ void begin(ProgramWorld& world) noexcept {
     const uint64_t reference_ns = system::reference_work_ns();  // before the record's clock starts
     if (!open_record(world.thread_level))
         return;
-    runtime.recorder.fact("reference.begin_ns", reference_ns);
+    system::add_number(add_fact, "reference.begin_ns", reference_ns);
     pthread_atfork(nullptr, nullptr, [] {
         runtime.recording = false;
         symbols::deactivate();
@@ -186,7 +186,7 @@ void end(const ProgramWorld& world) noexcept {
     const bool recorded = runtime.recorder.is_open();
     if (recorded) {
         runtime.recorder.finish(profile::State::finalized);
-        runtime.recorder.fact("reference.end_ns", system::reference_work_ns());
+        system::add_number(add_fact, "reference.end_ns", system::reference_work_ns());
         system::add_end_facts(add_fact);
         if (state.rank == 0 && !state.of_sessions)
             report_library_choice();

@@ -26,6 +26,13 @@
 #include <unistd.h>
 
 namespace mpiric::system {
+
+void add_number(AddFact add_fact, const char* key, uint64_t value) noexcept {
+    char text[24];
+    std::snprintf(text, sizeof text, "%llu", static_cast<unsigned long long>(value));
+    add_fact(key, text);
+}
+
 namespace {
 
 /// Hardware counters of this process through perf_event, where the kernel and the machine allow it.
@@ -77,12 +84,6 @@ IoTotals read_io_totals() noexcept {
     std::transform(std::begin(io_totals), std::end(io_totals), totals.begin(),
                    [&](const IoTotal& total) { return number_after(text, total.label); });
     return totals;
-}
-
-void add_number(AddFact add_fact, const char* key, uint64_t value) noexcept {
-    char text[24];
-    std::snprintf(text, sizeof text, "%llu", static_cast<unsigned long long>(value));
-    add_fact(key, text);
 }
 
 void add_placement(AddFact add_fact) noexcept {

@@ -9,6 +9,9 @@ namespace mpiric::system {
 
 using AddFact = void (*)(const char* key, const char* value);
 
+/// Adds a number as text.
+void add_number(AddFact add_fact, const char* key, uint64_t value) noexcept;
+
 /// Notes what the process has used so far, for the facts: to be called as MPI is about to be initialised.
 void take_usage_before_mpi() noexcept;
 

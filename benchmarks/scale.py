@@ -35,15 +35,9 @@ from mpiric.workflows.policies import lay_out, strictly, tuner_for
 ROOT = Path(__file__).parents[1]
 RUNTIME = ROOT / "src/runtime"
 _SOURCES = (
-    "coll/*.cpp",
-    "coll/*/*.cpp",
-    "tune/learner.cpp",
-    "tune/race.cpp",
-    "world/agreement.cpp",
-    "world/datatypes.cpp",
-    "world/library.cpp",
-    "world/predefined_constants.cpp",
-)
+    "coll/*.cpp coll/*/*.cpp tune/learner.cpp tune/race.cpp world/agreement.cpp world/datatypes.cpp "
+    "world/library.cpp world/predefined_constants.cpp"
+).split()
 _REPLACED = RUNTIME / "coll/scratch.cpp"  # the simulation program has its own version
 _LIMIT_S = 900.0
 _SMALL = 8  # ranks of a small communicator on which a policy is learned

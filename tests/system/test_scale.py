@@ -38,7 +38,7 @@ def scaled(run_mpiric, mpi, program, *arguments, options=()):
 def test_a_step_marker_of_two_ranks_counts_the_steps_of_one(mpi, built, run_mpiric):
     program = built(PROGRAMS / "steps.c")
     answer = scaled(
-        run_mpiric, mpi, program, ENDLESS, "copy", options=["--budget", "60s", "--mark", "allreduce"]
+        run_mpiric, mpi, program, ENDLESS, "copy", options=["--budget", "100s", "--mark", "allreduce"]
     )
     assert answer["unit"] == "step"
     assert [size["ranks"] for size in answer["sizes"]] == [1, 2]

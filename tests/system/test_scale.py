@@ -41,7 +41,7 @@ def test_a_step_marker_of_two_ranks_counts_the_steps_of_one(mpi, built, run_mpir
         run_mpiric, mpi, program, ENDLESS, "copy", options=["--budget", "100s", "--mark", "allreduce"]
     )
     assert answer["unit"] == "step"
-    assert [size["ranks"] for size in answer["sizes"]] == [1, 2]
+    assert [size["ranks"] for size in answer["sizes"]] == [1, 2], answer["notes"]
 
 
 def test_whole_runs_of_a_solver(mpi, built, run_mpiric, tmp_path):

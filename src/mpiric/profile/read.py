@@ -1,23 +1,36 @@
 """Reader of records, also of their parts. Sizes are checked before memory is allocated.
 
 Parts are merged into one file, as the ranks do it in ``MPI_Finalize``, for runs whose ranks could not:
-programs with sessions only, scripts, ranks that died.
+programs with sessions only, scripts, ranks that died. A run that was ended from outside has the time of its
+end and the states of its processes in a file of their own.
 """
 
 import os
 import struct
+from collections.abc import Mapping
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 from zlib import crc32
 
-from mpiric.host.files import exists, is_directory, is_file, open_and_read, require_readable
+from mpiric.host.files import (
+    LARGEST_TEXT_BYTES,
+    exists,
+    is_directory,
+    is_file,
+    open_and_read,
+    read_bounded,
+    require_readable,
+)
 from mpiric.host.owned_files import open_new
 from mpiric.model.errors import ExitCode, MpiricError, NotFoundError
-from mpiric.model.record import OpenCall, RankRecord, Record
+from mpiric.model.json_text import parse_json
+from mpiric.model.quoting import one_line
+from mpiric.model.record import CallCell, OpenCall, ProcessState, RankRecord, RankState, Record
 from mpiric.profile import layout
 from mpiric.profile.calls import read_call
-from mpiric.profile.ended import with_end
+from mpiric.profile.cells import fact
 from mpiric.profile.image import (
     MOST_IMAGE_BYTES,
     MOST_NAMES_BYTES,
@@ -28,6 +41,7 @@ from mpiric.profile.image import (
     tick_s,
 )
 
+ENDED = "ended.json"  # file in the directory of a record, for a run that was ended from outside
 _MOST_BYTES = 1 << 40  # only one rank is in memory at a time
 
 
@@ -260,3 +274,80 @@ def _write(directory: Path, parts: list[Path], names: bytes) -> None:
         temporary.rename(directory / MERGED)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def with_end(record: Record, directory: Path) -> Record:
+    """Add the end of the run and the states of its processes, if the run was ended from outside.
+
+    A rank that has not finalized ran up to this time. Its call in flight counts up to then.
+    """
+    unix_s, states = states_at_end(directory)
+    if not unix_s:
+        return record
+    ranks = tuple(_ended(rank, unix_s, states.get(str(rank.rank))) for rank in record.ranks)
+    unrecorded = {rank: states[str(rank)] for rank in record.missing if str(rank) in states}
+    return replace(record, ranks=ranks, ended_unix_s=unix_s, unrecorded=unrecorded)
+
+
+def states_at_end(directory: Path) -> tuple[float, dict[str, ProcessState]]:
+    """Return the time when a run was ended, 0 if it was not, and the states of its processes.
+
+    Keys are numbers of ranks, or names of launchers that had not started any.
+    """
+    path = directory / ENDED
+    try:
+        data = parse_json(read_bounded(path, "end of a run", LARGEST_TEXT_BYTES)) if is_file(path) else {}
+        states = {one_line(str(key)): _state(value) for key, value in dict(data["processes"]).items()}
+        return float(data["unix_s"]), states
+    except (AttributeError, KeyError, TypeError, ValueError, MpiricError):
+        return 0.0, {}
+
+
+def _state(data: Mapping[str, Any]) -> ProcessState:
+    def text(name: str) -> str:
+        return one_line(str(data.get(name, "")))
+
+    return ProcessState(
+        text("state"),
+        text("system_call"),
+        text("file"),
+        text("place"),
+        tuple(one_line(str(call)) for call in data.get("calls", ())),
+        text("connects_to"),
+        float(data.get("user_s", 0.0)),
+        float(data.get("system_s", 0.0)),
+        int(data.get("involuntary_switches", 0)),
+    )
+
+
+def _ended(rank: RankRecord, unix_s: float, process: ProcessState | None) -> RankRecord:
+    if process and process.reads_standard_input and rank.left_unix_s > unix_s:
+        # The launcher closed the input when it was ended, so that the rank went on.
+        rank = replace(rank, state=RankState.RUNNING, call=None, left_unix_s=rank.begin_unix_s, wall_s=0.0)
+    if rank.state is not RankState.RUNNING or unix_s < rank.begin_unix_s:
+        return replace(rank, process=process)
+    call, cells = rank.call, rank.cells
+    if call is not None and call.entered_unix_s < unix_s:
+        lasted_s, histogram = unix_s - call.entered_unix_s, (0,) * layout.TIME_BINS
+        cells += (
+            CallCell(
+                call.function, call.communicator, 0, 0, 1, 0, 1, lasted_s, lasted_s, lasted_s, 0.0, histogram
+            ),
+        )
+    return replace(
+        rank,
+        process=process,
+        cells=cells,
+        wall_s=max(rank.wall_s, unix_s - rank.begin_unix_s),
+        facts=_with_usage(rank, process) if process else rank.facts,
+    )
+
+
+def _with_usage(rank: RankRecord, process: ProcessState) -> Mapping[str, str]:
+    """Return the facts with the CPU time up to the end: a rank outside MPI did not write it any more."""
+    facts = dict(rank.facts)
+    for kind, total_s in (("user", process.user_s), ("system", process.system_s)):
+        since_init_us = int(1e6 * total_s) - fact(rank, f"before.{kind}_us")
+        facts[f"time.{kind}_us"] = str(max(since_init_us, fact(rank, f"time.{kind}_us")))
+    switches = max(process.involuntary_switches, fact(rank, "switches.involuntary"))
+    return facts | {"switches.involuntary": str(switches)}

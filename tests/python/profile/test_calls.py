@@ -10,9 +10,8 @@ import pytest
 from mpiric.model.errors import MpiricError
 from mpiric.model.record import RankState
 from mpiric.profile import layout
-from mpiric.profile.ended import ENDED
 from mpiric.profile.image import read_head
-from mpiric.profile.read import read_record
+from mpiric.profile.read import ENDED, read_record
 from mpiric.profile.standing import standings
 
 PART = Path(__file__).parents[2] / f"data/record/v{layout.VERSION}/killed.part.xz"

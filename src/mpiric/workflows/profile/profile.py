@@ -27,12 +27,11 @@ from mpiric.model.run import Outcome, Phase, Run, Trial
 from mpiric.model.translation import family_above
 from mpiric.profile.advise import advise
 from mpiric.profile.analyse import analyse
-from mpiric.profile.ended import states_at_end
 from mpiric.profile.files import ranks_in_one_stripe
 from mpiric.profile.numbers import layout_numbers
 from mpiric.profile.outside_time import hosts_line, outside_advice, run_parts, with_outside
 from mpiric.profile.pace import run_pace
-from mpiric.profile.read import merge_parts, read_record
+from mpiric.profile.read import merge_parts, read_record, states_at_end
 from mpiric.profile.sites import name_sites
 from mpiric.profile.stuck import init_advice
 from mpiric.storage import layouts_of

@@ -16,7 +16,7 @@ from mpiric.model.errors import MpiricError, NoRoomError
 from mpiric.model.mpi_library import AbiFamily
 from mpiric.model.profile import Profile
 from mpiric.profile import layout
-from mpiric.profile.ended import ENDED
+from mpiric.profile.read import ENDED
 from mpiric.report.json_objects import profile_json
 from mpiric.report.profile_html import profile_html
 from mpiric.tuning.store import Lock

@@ -24,8 +24,7 @@ from mpiric.host.processes.process_state import launch_states, process_state
 from mpiric.model.errors import Finding, MpiricError
 from mpiric.model.placement import ProcessSeen
 from mpiric.model.record import OpenCall, ProcessState
-from mpiric.profile.ended import ENDED
-from mpiric.profile.read import read_open_call, read_record
+from mpiric.profile.read import ENDED, read_open_call, read_record
 from mpiric.profile.standing import Standing, standings, unrecorded
 from mpiric.profile.stuck import find_stuck, named
 

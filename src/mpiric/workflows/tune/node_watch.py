@@ -13,7 +13,6 @@ from mpiric.host.host import Host
 from mpiric.model.errors import MpiricError
 from mpiric.model.run import Trial
 from mpiric.schedulers import batch_schedulers
-from mpiric.workflows.fabric.nodes import examine_job_nodes
 from mpiric.workflows.tune.state import TuneState
 
 LOG = logging.getLogger(__package__)
@@ -48,6 +47,8 @@ def watch_nodes(state: TuneState, host: Host) -> Callable[[Trial], None] | None:
 
 def _slow_nodes(state: TuneState, host: Host, trial: Trial) -> list[str]:
     """Measure the nodes, and return a sentence for each slow one."""
+    from mpiric.workflows.fabric.nodes import examine_job_nodes  # few tunes need it
+
     try:
         report = examine_job_nodes(state.situation, host)
     except MpiricError as error:

@@ -11,6 +11,7 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.errors import ProgramFailedError
 from mpiric.model.run import Narrator, Outcome, Phase, Trial
 from mpiric.tuning.store import Store
+from mpiric.workflows.fabric import nodes
 from mpiric.workflows.tune import node_watch
 
 SLOW = Outlier("n3", "arithmetic", 8.0, 10.0, -0.2, -0.21, -0.19)
@@ -39,7 +40,7 @@ class Watch:
                 raise report
             return report
 
-        monkeypatch.setattr(node_watch, "examine_job_nodes", examine)
+        monkeypatch.setattr(nodes, "examine_job_nodes", examine)
         return node_watch.watch_nodes(self.state, NO_HOST)
 
 
